@@ -58,7 +58,7 @@ struct SignIn {
 
   /// Only who signed in is written: failures, which anybody can cause, would push the other entries out.
   private func write(_ action: String, _ name: String, _ now: Int64) async {
-    await audit.note(AuditEntry(at: now, operator: name, action: action, subject: "", outcome: "done"))
+    await audit.write(AuditEntry(at: now, operator: name, action: action, subject: "", outcome: "done"))
   }
 
   /// Returns the path and the query of a page of this dashboard; nothing for another text, which could lead elsewhere.

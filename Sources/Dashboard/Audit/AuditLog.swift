@@ -57,30 +57,13 @@ final class AuditLog {
   }
 
   /// Writes the log line, then the entry. An entry that changed nothing is only counted if its operator has many of them.
-  /// Throws if Redis did not take the entry.
-  func write(_ entry: AuditEntry) async throws(RedisError) {
-    guard !entry.changesNothing else {
-      if timer == nil { timer = .after(AuditLog.window) { [weak self] in self?.endWindow() } }
-      guard entry.isOfAccess ? signIns.admits(entry.operator) : refusals.admits(entry.operator) else { return }
-      return try await append(entry, to: AuditLog.refusedKey)
-    }
-    try await append(entry, to: AuditLog.key)
-  }
-
-  /// Writes an entry as ``write(_:)`` does, and logs it if Redis did not take it. Returns whether Redis did.
+  /// Returns false if Redis did not take the entry, which is logged.
   @discardableResult
-  func note(_ entry: AuditEntry) async -> Bool {
-    do {
-      try await write(entry)
-      return true
-    } catch {
-      logMissing(error)
-      return false
-    }
-  }
-
-  private func logMissing(_ error: RedisError) {
-    log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
+  func write(_ entry: AuditEntry) async -> Bool {
+    guard entry.changesNothing else { return await append(entry, to: AuditLog.key) }
+    if timer == nil { timer = .after(AuditLog.window) { [weak self] in self?.endWindow() } }
+    guard entry.isOfAccess ? signIns.admits(entry.operator) : refusals.admits(entry.operator) else { return true }
+    return await append(entry, to: AuditLog.refusedKey)
   }
 
   /// Writes how many entries were only counted.
@@ -95,14 +78,15 @@ final class AuditLog {
     let entry = AuditEntry(
       at: Clock.unixMilliseconds, operator: name, action: "several", subject: "\(omitted) more in the same minute",
       outcome: "refused: only \(AuditLimit.entries) \(what) of an operator are listed a minute")
-    do { try await append(entry, to: AuditLog.refusedKey) } catch { logMissing(error) }
+    await append(entry, to: AuditLog.refusedKey)
   }
 
   private func endWindow() {
     Task { @EventLoop in await flush() }
   }
 
-  private func append(_ entry: AuditEntry, to key: String) async throws(RedisError) {
+  @discardableResult
+  private func append(_ entry: AuditEntry, to key: String) async -> Bool {
     let (subject, outcome) = (
       entry.subject.prefix(bytes: AuditLog.maximumText), entry.outcome.prefix(bytes: AuditLog.maximumText)
     )
@@ -116,8 +100,14 @@ final class AuditLog {
       "at", String(entry.at), "operator", entry.operator, "action", entry.action, "subject", subject, "outcome",
       outcome,
     ]
-    _ = try await connection.send(
-      AuditLog.append(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
+    do {
+      _ = try await connection.send(
+        AuditLog.append(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
+      return true
+    } catch {
+      log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
+      return false
+    }
   }
 
   /// Returns up to `count` entries before the one with the id `before`, the newest first. Nil for the newest of all.

@@ -87,7 +87,7 @@ struct PageResponder {
   private func audit(
     _ request: PageRequest, _ action: PageAction, _ subject: String, _ outcome: String
   ) async -> Bool {
-    await context.audit.note(
+    await context.audit.write(
       AuditEntry(
         at: request.now, operator: request.operator.name, action: action.name, subject: subject, outcome: outcome))
   }
