@@ -11,12 +11,12 @@ struct BroadcastPage: DashboardPage {
 
   let path = "/broadcasts/{id}"
   let section = Section.broadcasts
-  let actions = BroadcastSteering.actions
+  let actions: [PageAction] = [.pause, .resume, .cancel]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String { "broadcast \(request.parameter)" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    var outcome = try await BroadcastSteering(context: context).perform(action, request.parameter, request)
+    var outcome = try await context.perform(action, onBroadcast: request.parameter, request)
     outcome.location = request.sameLink([("confirm", nil)])
     return outcome
   }
@@ -51,7 +51,7 @@ struct BroadcastPage: DashboardPage {
       html.append(view.progress)
       html.element("div", ["class": "buttons"]) { html in
         view.buttons(request, &html)
-        if !view.isOver { html.confirmLink(request, BroadcastSteering.cancel, "Cancel…") }
+        if !view.isOver { html.confirmLink(request, .cancel, "Cancel…") }
         html.link("The job", to: request.link("jobs", view.entry.id), class: "button")
       }
     }
@@ -80,9 +80,9 @@ struct BroadcastPage: DashboardPage {
   }
 
   private func confirmation(_ view: BroadcastView, _ request: PageRequest, _ html: inout HTML) {
-    guard request.query("confirm") == "cancel", !view.isOver, request.may(BroadcastSteering.cancel) else { return }
+    guard request.query("confirm") == "cancel", !view.isOver, request.may(.cancel) else { return }
     html.confirmation(
-      request, BroadcastSteering.cancel, title: "Cancel this broadcast?", label: "Cancel the broadcast",
+      request, .cancel, title: "Cancel this broadcast?", label: "Cancel the broadcast",
       cancel: request.sameLink([("confirm", nil)])
     ) { html in
       let left = Int64((view.audience?.size ?? 0) - (view.audience?.passed ?? 0))

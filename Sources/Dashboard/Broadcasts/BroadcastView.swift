@@ -44,10 +44,10 @@ struct BroadcastView {
   func buttons(_ request: PageRequest, fields: [(String, String)] = [], _ html: inout HTML) {
     guard !isOver else { return }
     if status.pause == nil, entry.state != .paused {
-      html.actionForm(request, BroadcastSteering.pause, "Pause", fields: fields, describedBy: "broadcast \(entry.id)")
+      html.actionForm(request, .pause, "Pause", fields: fields, describedBy: "broadcast \(entry.id)")
     } else {
       html.actionForm(
-        request, BroadcastSteering.resume, "Resume", style: .primary, fields: fields,
+        request, .resume, "Resume", style: .primary, fields: fields,
         describedBy: "broadcast \(entry.id)")
     }
   }

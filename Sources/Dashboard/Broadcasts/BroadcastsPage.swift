@@ -15,14 +15,14 @@ struct BroadcastsPage: DashboardPage {
 
   let path = "/broadcasts"
   let section = Section.broadcasts
-  let actions = [BroadcastSteering.pause, BroadcastSteering.resume]
+  let actions: [PageAction] = [.pause, .resume]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String {
     "broadcast \(request.named("broadcast"))"
   }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    try await BroadcastSteering(context: context).perform(action, request.field("broadcast") ?? "", request)
+    try await context.perform(action, onBroadcast: request.field("broadcast") ?? "", request)
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {

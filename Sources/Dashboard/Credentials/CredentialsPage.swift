@@ -6,16 +6,13 @@ import Operations
 /// `/credentials`: who may call the HTTP APIs and use the dashboard. Shows no secret and no digest.
 @EventLoop
 struct CredentialsPage: DashboardPage {
-  private static let disable = PageAction("disable", role: .admin)
-  private static let enable = PageAction("enable", role: .admin)
-  private static let revoke = PageAction("revoke", role: .admin)
   private static let rowsOfPage = 100
 
   let context: DashboardContext
 
   let path = "/credentials"
   let section = Section.credentials
-  let actions = [disable, enable, revoke]
+  let actions: [PageAction] = [.disable, .enable, .revoke]
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let kind = try kind(request.query("kind") ?? Credential.Kind.operator.rawValue)
@@ -53,19 +50,19 @@ struct CredentialsPage: DashboardPage {
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     let kind = try kind(request.field("kind") ?? "")
     guard let name = request.field("name") else { throw .badRequest("The form names no credential.") }
-    guard kind != .operator || name != request.operator.name || action == CredentialsPage.enable else {
+    guard kind != .operator || name != request.operator.name || action == .enable else {
       return .refused("You cannot revoke or disable your own access. Another admin can.")
     }
     let list = request.link("credentials", query: [("kind", kind.rawValue)])
     let control = CredentialControl(context.credentials, context.registry)
     switch action {
-    case CredentialsPage.revoke:
+    case .revoke:
       let label = request.field("label")
       let isFound = try await refusingFaults(await control.revoke(kind, name, label: label))
       let subject = CredentialsPage.subject(kind.rawValue, name, label)
       return isFound ? .done("Revoked \(subject).", then: list) : gone(subject)
     default:
-      let isEnabled = action == CredentialsPage.enable
+      let isEnabled = action == .enable
       let isFound = try await refusingFaults(await control.setEnabled(isEnabled, kind, name))
       let subject = CredentialsPage.subject(kind.rawValue, name, nil)
       return isFound ? .done("\(isEnabled ? "Enabled" : "Disabled") \(subject).", then: list) : gone(subject)
@@ -98,7 +95,7 @@ struct CredentialsPage: DashboardPage {
 
   private func confirmation(_ request: PageRequest, _ credential: Credential, _ html: inout HTML) {
     html.confirmation(
-      request, CredentialsPage.revoke, title: "Revoke \(CredentialsPage.subject(credential))?",
+      request, .revoke, title: "Revoke \(CredentialsPage.subject(credential))?",
       label: "Revoke \(credential.name)",
       fields: CredentialsPage.fields(credential) + (CredentialsPage.label(credential).map { [("label", $0)] } ?? []),
       cancel: request.sameLink([("revoke", nil), ("label", nil)])
@@ -110,7 +107,7 @@ struct CredentialsPage: DashboardPage {
   private func table(
     _ request: PageRequest, _ kind: Credential.Kind, _ credentials: [Credential], _ uses: [String: Int64]
   ) -> Table {
-    let mayChange = request.may(CredentialsPage.revoke)
+    let mayChange = request.may(.revoke)
     var table = Table(
       CredentialsPage.title(kind),
       columns: [.text("Name")] + (kind == .user ? [.text("Label")] : [])
@@ -138,7 +135,7 @@ struct CredentialsPage: DashboardPage {
     return .content { html in
       if isFirst {
         html.actionForm(
-          request, credential.isEnabled ? CredentialsPage.disable : CredentialsPage.enable,
+          request, credential.isEnabled ? .disable : .enable,
           credential.isEnabled ? "Disable" : "Enable", fields: CredentialsPage.fields(credential),
           describedBy: credential.name)
       }

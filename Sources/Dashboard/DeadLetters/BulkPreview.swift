@@ -53,7 +53,7 @@ struct BulkPreview {
   }
 
   private static func action(_ verb: DeadLetterVerb) -> PageAction {
-    verb == .requeue ? DeadPage.requeueAll : DeadPage.purgeAll
+    verb == .requeue ? .requeueAll : .purgeAll
   }
 
   func confirmation(_ html: inout HTML) {

@@ -7,11 +7,6 @@ import Redis
 /// `/dead`: the dead letters of all queues, by reason, queue, app and age; requeued or purged one by one or all that match.
 @EventLoop
 struct DeadPage: DashboardPage {
-  nonisolated static let requeue = PageAction("requeue")
-  nonisolated static let purge = PageAction("purge", role: .admin)
-  nonisolated static let requeueAll = PageAction("requeue-all")
-  nonisolated static let purgeAll = PageAction("purge-all", role: .admin)
-
   nonisolated static let pageSize = 25
   /// Boxes that one form may have checked.
   private static let maximumSelected = 100
@@ -19,7 +14,7 @@ struct DeadPage: DashboardPage {
   let context: DashboardContext
   let path = "/dead"
   let section = Section.dead
-  let actions = [requeue, purge, requeueAll, purgeAll]
+  let actions: [PageAction] = [.requeue, .purge, .requeueAll, .purgeAll]
 
   private let cache: DeadReasonsCache
 
@@ -58,7 +53,7 @@ struct DeadPage: DashboardPage {
 
   func subject(of action: PageAction, _ request: PageRequest) -> String {
     switch action {
-    case DeadPage.requeue, DeadPage.purge:
+    case .requeue, .purge:
       return SelectedLetter.description(request.fields("letter").compactMap(SelectedLetter.init))
     default:
       let query = try? DeadQuery(request, queues: [])
@@ -70,9 +65,9 @@ struct DeadPage: DashboardPage {
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     switch action {
-    case DeadPage.requeue: try await actOnSelected(.requeue, request)
-    case DeadPage.purge: try await actOnSelected(.purge, request)
-    case DeadPage.requeueAll: try await actOnAll(.requeue, request)
+    case .requeue: try await actOnSelected(.requeue, request)
+    case .purge: try await actOnSelected(.purge, request)
+    case .requeueAll: try await actOnAll(.requeue, request)
     default: try await actOnAll(.purge, request)
     }
   }

@@ -60,8 +60,8 @@ struct DeadView {
     guard !list.entries.isEmpty else { return emptyList(&html) }
     html.form(request, class: "selection") { html in
       html.element("div", ["class": "toolbar"]) { html in
-        if request.may(DeadPage.requeue) { html.button(DeadPage.requeue, "Requeue selected", style: .primary) }
-        if request.may(DeadPage.purge) { html.button(DeadPage.purge, "Purge selected", style: .danger) }
+        if request.may(.requeue) { html.button(.requeue, "Requeue selected", style: .primary) }
+        if request.may(.purge) { html.button(.purge, "Purge selected", style: .danger) }
         html.element("span", ["class": "spacer"], "")
         bulkLinks(&html)
       }
@@ -72,8 +72,8 @@ struct DeadView {
 
   private func bulkLinks(_ html: inout HTML) {
     let what = query.filter.isEmpty ? "all \(NumberText.grouped(total))" : "all that match"
-    html.confirmLink(request, DeadPage.requeueAll, "Requeue \(what)…", asking: DeadLetterVerb.requeue.rawValue)
-    html.confirmLink(request, DeadPage.purgeAll, "Purge \(what)…", asking: DeadLetterVerb.purge.rawValue)
+    html.confirmLink(request, .requeueAll, "Requeue \(what)…", asking: DeadLetterVerb.requeue.rawValue)
+    html.confirmLink(request, .purgeAll, "Purge \(what)…", asking: DeadLetterVerb.purge.rawValue)
   }
 
   private func emptyList(_ html: inout HTML) {
@@ -118,7 +118,7 @@ struct DeadView {
 
   /// The id, with a box to select the letter.
   private func first(_ job: BrowsedJob, _ queue: String, _ cells: JobCells) -> Cell {
-    guard job.burial != nil, let reference = job.reference, request.may(DeadPage.requeue) else {
+    guard job.burial != nil, let reference = job.reference, request.may(.requeue) else {
       return job.burial == nil ? .text("another program's entry") : cells.id(job.id)
     }
     return .content { html in

@@ -10,8 +10,6 @@ import Telemetry
 /// `/devices`: the devices of a user, a token or an instance, why pushes arrive there or not, a test push, and their removal.
 @EventLoop
 struct DevicesPage: DashboardPage {
-  nonisolated static let test = PageAction("test")
-  nonisolated static let remove = PageAction("remove", role: .admin)
   /// Devices on one page.
   nonisolated static let pageSize = 50
 
@@ -19,7 +17,7 @@ struct DevicesPage: DashboardPage {
 
   let path = "/devices"
   let section = Section.devices
-  let actions = [test, remove]
+  let actions: [PageAction] = [.test, .remove]
 
   private func facts(_ query: InspectedAddressee, _ request: PageRequest) async throws(PageError) -> AddresseeFacts {
     try await refusingFaults(
@@ -109,10 +107,10 @@ struct DevicesPage: DashboardPage {
     guard let entry = try await entry(request, query) else {
       throw .movedOn("This device is no longer registered here. Nothing was changed.")
     }
-    guard action == DevicesPage.remove || entry.device.kind?.isOfActivities != true else {
+    guard action == .remove || entry.device.kind?.isOfActivities != true else {
       throw .badRequest("A token of a Live Activity takes no test push. Nothing was sent.")
     }
-    return action == DevicesPage.remove
+    return action == .remove
       ? try await remove(entry, query) : try await sendTest(entry.device, query, request)
   }
 

@@ -126,9 +126,9 @@ struct DevicesPanel {
     return .content { html in
       // A test push would start a Live Activity, or change what one shows.
       if entry.device.platform == .ios, entry.isActive, entry.device.kind?.isOfActivities != true {
-        html.actionForm(request, DevicesPage.test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
+        html.actionForm(request, .test, "Send a test push", fields: fields, describedBy: "to \(shortened)")
       }
-      html.actionForm(request, DevicesPage.remove, "Remove", style: .danger, fields: fields, describedBy: shortened)
+      html.actionForm(request, .remove, "Remove", style: .danger, fields: fields, describedBy: shortened)
     }
   }
 }

@@ -10,10 +10,7 @@ struct WorkersPage: DashboardPage {
 
   let path = "/workers"
   let section = Section.workers
-  let actions = [drain, undrain]
-
-  nonisolated static let drain = PageAction("drain")
-  nonisolated static let undrain = PageAction("undrain")
+  let actions: [PageAction] = [.drain, .undrain]
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let workers = FleetWorker.all(
@@ -80,7 +77,7 @@ struct WorkersPage: DashboardPage {
   private func control(_ worker: FleetWorker, _ request: PageRequest, _ html: inout HTML) {
     guard let report = worker.report else { return }
     html.actionForm(
-      request, report.isDraining ? WorkersPage.undrain : WorkersPage.drain, report.isDraining ? "Undrain" : "Drain",
+      request, report.isDraining ? .undrain : .drain, report.isDraining ? "Undrain" : "Drain",
       fields: [("worker", worker.name)], describedBy: worker.name)
   }
 
@@ -107,7 +104,7 @@ struct WorkersPage: DashboardPage {
     guard let name = request.field("worker") else {
       throw .badRequest("The form names no worker. Nothing was changed.")
     }
-    guard action == WorkersPage.drain else {
+    guard action == .drain else {
       guard try await refusingFaults(await context.fleet.undrain(name)) else {
         throw .movedOn("The worker \(name) was not drained. Nothing was changed.")
       }

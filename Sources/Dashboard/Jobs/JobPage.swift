@@ -7,15 +7,11 @@ import Queue
 /// `/jobs/{id}`: what happened to a job, what happens next, and what can be done about it.
 @EventLoop
 struct JobPage: DashboardPage {
-  nonisolated static let requeue = PageAction("requeue")
-  nonisolated static let purge = PageAction("purge", role: .admin)
-  nonisolated static let reveal = PageAction("reveal")
-
   let context: DashboardContext
 
   let path = "/jobs/{id}"
   let section = Section.queues
-  let actions = [JobSteering.cancel, JobSteering.runNow, requeue, purge, reveal]
+  let actions: [PageAction] = [.cancel, .runNow, .requeue, .purge, .reveal]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.parameter)" }
 
@@ -26,7 +22,7 @@ struct JobPage: DashboardPage {
     let isRevealed = try await refusingFaults(await PayloadGrant(connection: context.connection).allows(request, id))
     let view = JobView(
       request: request, location: location, explanation: explanation,
-      isRevealed: isRevealed && request.may(JobPage.reveal))
+      isRevealed: isRevealed && request.may(.reveal))
     var page = Page("Job \(id)") { html in
       html.region("job") { view.body(&$0) }
       view.confirmation(&html)
@@ -41,10 +37,10 @@ struct JobPage: DashboardPage {
     let id = request.parameter
     var outcome: ActionOutcome
     switch action {
-    case JobSteering.cancel: outcome = try await JobSteering(context: context).cancel(id)
-    case JobSteering.runNow: outcome = try await JobSteering(context: context).runNow(id)
-    case JobPage.requeue: outcome = try await act(.requeue, id)
-    case JobPage.purge: outcome = try await act(.purge, id)
+    case .cancel: outcome = try await context.cancel(job: id)
+    case .runNow: outcome = try await context.runNow(job: id)
+    case .requeue: outcome = try await act(.requeue, id)
+    case .purge: outcome = try await act(.purge, id)
     default: return try await reveal(id, request)
     }
     outcome.location = request.sameLink([("confirm", nil)])

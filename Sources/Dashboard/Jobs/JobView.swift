@@ -43,16 +43,16 @@ struct JobView {
   private func buttons(_ html: inout HTML) {
     let buttons = HTML { html in
       switch location.place {
-      case .waiting, .inFlight, .paused: html.confirmLink(request, JobSteering.cancel, "Cancel…")
+      case .waiting, .inFlight, .paused: html.confirmLink(request, .cancel, "Cancel…")
       case .retry:
-        html.actionForm(request, JobSteering.runNow, "Retry now", style: .primary)
-        html.confirmLink(request, JobSteering.cancel, "Cancel…")
+        html.actionForm(request, .runNow, "Retry now", style: .primary)
+        html.confirmLink(request, .cancel, "Cancel…")
       case .scheduled:
-        html.actionForm(request, JobSteering.runNow, "Run now", style: .primary)
-        html.confirmLink(request, JobSteering.cancel, "Cancel…")
+        html.actionForm(request, .runNow, "Run now", style: .primary)
+        html.confirmLink(request, .cancel, "Cancel…")
       case .dead:
-        html.actionForm(request, JobPage.requeue, "Requeue", style: .primary)
-        html.confirmLink(request, JobPage.purge, "Purge…")
+        html.actionForm(request, .requeue, "Requeue", style: .primary)
+        html.confirmLink(request, .purge, "Purge…")
       case .ended, .unknown: break
       }
       if let app = audience {
@@ -71,13 +71,12 @@ struct JobView {
   func confirmation(_ html: inout HTML) {
     let back = request.sameLink([("confirm", nil)])
     switch request.query("confirm") {
-    case "cancel" where location.isAlive && request.may(JobSteering.cancel):
-      html.confirmation(request, JobSteering.cancel, title: "Cancel this job?", label: "Cancel the job", cancel: back) {
+    case "cancel" where location.isAlive && request.may(.cancel):
+      html.confirmation(request, .cancel, title: "Cancel this job?", label: "Cancel the job", cancel: back) {
         $0.element("p", "Pushes that were not sent yet are not sent. What APNs has accepted is delivered.")
       }
-    case "purge" where location.place.isDead && request.may(JobPage.purge):
-      html.confirmation(request, JobPage.purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back)
-      {
+    case "purge" where location.place.isDead && request.may(.purge):
+      html.confirmation(request, .purge, title: "Purge this dead letter?", label: "Purge the job", cancel: back) {
         $0.element("p", "The job is deleted for good. Its push is not sent.")
       }
     default: break
@@ -181,7 +180,7 @@ struct JobView {
         html.element(
           "p", ["class": "quiet"],
           "The text of a push is personal data, so it is hidden. The audit log says who has shown it.")
-        html.actionForm(request, JobPage.reveal, "Show the payload")
+        html.actionForm(request, .reveal, "Show the payload")
       }
     }
   }

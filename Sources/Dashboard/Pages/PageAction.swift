@@ -13,6 +13,33 @@ struct PageAction: Sendable, Equatable {
   }
 }
 
+/// All actions.
+extension PageAction {
+  /// Of a queue, or of a broadcast.
+  static let pause = PageAction("pause")
+  static let resume = PageAction("resume")
+  /// Of a job, or of a broadcast.
+  static let cancel = PageAction("cancel")
+  static let runNow = PageAction("run-now")
+  static let reveal = PageAction("reveal")
+  /// Of a dead letter.
+  static let requeue = PageAction("requeue")
+  static let purge = PageAction("purge", role: .admin)
+  /// Of all dead letters that match.
+  static let requeueAll = PageAction("requeue-all")
+  static let purgeAll = PageAction("purge-all", role: .admin)
+  /// Of a device.
+  static let test = PageAction("test")
+  static let remove = PageAction("remove", role: .admin)
+  /// Of a worker.
+  static let drain = PageAction("drain")
+  static let undrain = PageAction("undrain")
+  /// Of a credential.
+  static let disable = PageAction("disable", role: .admin)
+  static let enable = PageAction("enable", role: .admin)
+  static let revoke = PageAction("revoke", role: .admin)
+}
+
 /// What became of an action.
 struct ActionOutcome: Sendable {
   enum Kind: String, Sendable {

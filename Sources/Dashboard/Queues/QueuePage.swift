@@ -16,13 +16,13 @@ struct QueuePage: DashboardPage {
 
   let path = "/queues/{name}"
   let section = Section.queues
-  let actions = [QueueSteering.pause, QueueSteering.resume]
+  let actions: [PageAction] = [.pause, .resume]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String { "queue \(request.parameter)" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     let queue = try context.queue(named: request.parameter)
-    return try await QueueSteering(context: context).perform(action, queue, request)
+    return try await context.perform(action, onQueue: queue, request)
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {

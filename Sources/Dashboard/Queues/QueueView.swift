@@ -40,15 +40,15 @@ struct QueueView {
 
   func pause(_ html: inout HTML) {
     guard state.pause == nil else {
-      return html.actionForm(request, QueueSteering.resume, "Resume this queue", style: .primary)
+      return html.actionForm(request, .resume, "Resume this queue", style: .primary)
     }
-    guard request.may(QueueSteering.pause) else { return }
+    guard request.may(.pause) else { return }
     html.form(request, class: "filter") { html in
       html.element("label") { html in
         html.element("span", "Reason, for your colleagues")
         html.void("input", ["name": "reason", "maxlength": "\(QueueView.maximumReason)", "autocomplete": "off"])
       }
-      html.button(QueueSteering.pause, "Pause this queue")
+      html.button(.pause, "Pause this queue")
     }
   }
 

@@ -9,13 +9,13 @@ struct QueuesPage: DashboardPage {
 
   let path = "/queues"
   let section = Section.queues
-  let actions = [QueueSteering.pause, QueueSteering.resume]
+  let actions: [PageAction] = [.pause, .resume]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String { "queue \(request.named("queue"))" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     let queue = try context.queue(named: request.field("queue") ?? "")
-    return try await QueueSteering(context: context).perform(action, queue, request)
+    return try await context.perform(action, onQueue: queue, request)
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
@@ -79,10 +79,10 @@ struct QueuesPage: DashboardPage {
     let queue = state.overview.queue
     return .content { html in
       if state.pause == nil {
-        html.actionForm(request, QueueSteering.pause, "Pause", fields: [("queue", queue)], describedBy: queue)
+        html.actionForm(request, .pause, "Pause", fields: [("queue", queue)], describedBy: queue)
       } else {
         html.actionForm(
-          request, QueueSteering.resume, "Resume", style: .primary, fields: [("queue", queue)], describedBy: queue)
+          request, .resume, "Resume", style: .primary, fields: [("queue", queue)], describedBy: queue)
       }
     }
   }

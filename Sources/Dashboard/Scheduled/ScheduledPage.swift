@@ -12,14 +12,13 @@ struct ScheduledPage: DashboardPage {
 
   let path = "/scheduled"
   let section = Section.scheduled
-  let actions = [JobSteering.cancel, JobSteering.runNow]
+  let actions: [PageAction] = [.cancel, .runNow]
 
   func subject(of action: PageAction, _ request: PageRequest) -> String { "job \(request.named("job"))" }
 
   func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    let steering = JobSteering(context: context)
     let id = request.field("job") ?? ""
-    return action == JobSteering.cancel ? try await steering.cancel(id) : try await steering.runNow(id)
+    return action == .cancel ? try await context.cancel(job: id) : try await context.runNow(job: id)
   }
 
   private struct Source {
@@ -94,9 +93,9 @@ struct ScheduledPage: DashboardPage {
     return .content { html in
       if !job.isPaused {
         html.actionForm(
-          request, JobSteering.runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
+          request, .runNow, set == .retry ? "Retry now" : "Run now", fields: [("job", id)], describedBy: id)
       }
-      if request.may(JobSteering.cancel) {
+      if request.may(.cancel) {
         // The page of the job asks first.
         html.element(
           "a",

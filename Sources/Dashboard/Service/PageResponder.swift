@@ -8,14 +8,9 @@ import Telemetry
 @EventLoop
 struct PageResponder {
   let context: DashboardContext
-  private let notices: Notices
-  private let forms: FormToken
 
-  init(context: DashboardContext) {
-    self.context = context
-    notices = Notices(connection: context.connection)
-    forms = FormToken(connection: context.connection)
-  }
+  private var notices: Notices { Notices(connection: context.connection) }
+  private var forms: FormToken { FormToken(connection: context.connection) }
 
   func response(to route: PageRoute, by operator: Operator) async throws(PageError) -> HTTPResponse {
     guard let page = route.endpoint else { throw .notFound("There is no such page.") }

@@ -3,22 +3,11 @@ import Jobs
 import Operations
 import Queue
 
-/// Cancels a job, or runs it before its time, and reports the result.
-@EventLoop
-struct JobSteering {
-  nonisolated static let cancel = PageAction("cancel")
-  nonisolated static let runNow = PageAction("run-now")
-
-  private static let stays = " The id stays cancelled for 24 h: a job that is enqueued with it is not sent."
-
-  let context: DashboardContext
-
-  func cancel(_ id: String) async throws(PageError) -> ActionOutcome {
-    try JobSteering.outcome(try await refusingFaults(await context.fleet.cancel(id)), id)
-  }
-
-  static func outcome(_ cancellation: FleetQueues.Cancellation, _ id: String) throws(PageError) -> ActionOutcome {
-    switch cancellation {
+extension DashboardContext {
+  /// Cancels a job.
+  func cancel(job id: String) async throws(PageError) -> ActionOutcome {
+    let stays = " The id stays cancelled for 24 h: a job that is enqueued with it is not sent."
+    switch try await refusingFaults(await fleet.cancel(id)) {
     case .cancelled(let record):
       let sent =
         record.accepted > 0 ? " APNs had accepted \(NumberText.count(record.accepted, "push", "pushes"))." : ""
@@ -33,8 +22,9 @@ struct JobSteering {
     }
   }
 
-  func runNow(_ id: String) async throws(PageError) -> ActionOutcome {
-    if let location = try await refusingFaults(await context.fleet.runNow(id)) {
+  /// Runs a job before its time.
+  func runNow(job id: String) async throws(PageError) -> ActionOutcome {
+    if let location = try await refusingFaults(await fleet.runNow(id)) {
       throw JobPlaceText.movedOn(location.place)
     }
     return .done("\(id) is at the front of its queue.")

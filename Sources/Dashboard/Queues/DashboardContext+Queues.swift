@@ -2,17 +2,13 @@ import EventLoop
 import Operations
 import Queue
 
-/// Pauses and resumes queues.
-@EventLoop
-struct QueueSteering {
-  nonisolated static let pause = PageAction("pause")
-  nonisolated static let resume = PageAction("resume")
-
-  let context: DashboardContext
-
-  func perform(_ action: PageAction, _ queue: String, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
-    let control = QueueControl(queue: queue, connection: context.connection)
-    guard action == QueueSteering.pause else {
+extension DashboardContext {
+  /// Pauses or resumes a queue.
+  func perform(
+    _ action: PageAction, onQueue queue: String, _ request: PageRequest
+  ) async throws(PageError) -> ActionOutcome {
+    let control = QueueControl(queue: queue, connection: connection)
+    guard action == .pause else {
       return try await refusingFaults(await control.resume())
         ? .done("Resumed \(queue). Workers claim its jobs again within a second.")
         : .refused("\(queue) was not paused. Nothing was changed.")
