@@ -44,7 +44,7 @@ final class OperatorAccess {
     switch BasicCredentials(request.headers) {
     case .named(let name, let secret):
       guard let found = try await check(name, secret, request) else { throw .unauthorized }
-      return .operator(Operator(name: found.name, role: found.role, way: .basic), cookie: nil)
+      return .operator(Operator(found, hasSession: false), cookie: nil)
     case .invalid: throw .unauthorized
     case .none: break
     }
@@ -85,8 +85,7 @@ final class OperatorAccess {
     let id = try await refusingFaults(await sessions.add(found, now: now))
     // The browser's earlier session ends, so that an id never outlives a sign-in.
     if let earlier = cookie.id(in: request.headers) { try await refusingFaults(await sessions.remove(earlier)) }
-    let `operator` = Operator(name: found.name, role: found.role, way: .session)
-    return (`operator`, cookie.setting(id, seconds: Int(Session.lifetime / 1000)))
+    return (Operator(found, hasSession: true), cookie.setting(id, seconds: Int(Session.lifetime / 1000)))
   }
 
   /// Ends the session of the request, also for those who have another id of it. Returns the value of `Set-Cookie`.
@@ -108,7 +107,7 @@ final class OperatorAccess {
       return .unknown(hadSession: true)
     }
     uses.note(credential)
-    let `operator` = Operator(name: credential.name, role: credential.role, way: .session)
+    let `operator` = Operator(credential, hasSession: true)
     guard decision == .rotate, let next = try await refusingFaults(await sessions.rotate(session, id, now: now)) else {
       return .operator(`operator`, cookie: nil)
     }

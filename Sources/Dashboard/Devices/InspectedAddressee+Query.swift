@@ -26,11 +26,5 @@ extension InspectedAddressee {
   }
 
   /// As the audit log names it.
-  var subject: String {
-    switch self {
-    case .user(let name): "user \(name)"
-    case .token(let token): "token \(Log.shortened(token))"
-    case .instance(let id): "instance \(id)"
-    }
-  }
+  var subject: String { subject(Log.shortened) }
 }

@@ -7,11 +7,6 @@ enum HTMLEscaping {
   /// Appends `text` with character references for the characters of markup. Control characters except tab and line feed, and
   /// characters that are invisible or change the direction of writing, become U+FFFD.
   static func append(_ text: String, to bytes: inout [UInt8]) {
-    let isPlain = text.utf8.allSatisfy { $0 < 0x80 }
-    guard !isPlain else {
-      for byte in text.utf8 { appendASCII(byte, to: &bytes) }
-      return
-    }
     for scalar in text.unicodeScalars {
       if scalar.isASCII {
         appendASCII(UInt8(scalar.value), to: &bytes)

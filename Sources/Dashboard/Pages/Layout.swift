@@ -72,7 +72,7 @@ struct Layout {
     html.element("div", ["class": "account"]) { html in
       html.element("span", ["class": "name"], `operator`.name)
       html.element("span", ["class": "badge neutral"], `operator`.role.rawValue)
-      guard `operator`.way == .session else { return }
+      guard `operator`.hasSession else { return }
       html.element("form", ["method": "post", "action": links.link("sign-out").text]) { html in
         html.element("button", ["class": "quiet"], "Sign out")
       }

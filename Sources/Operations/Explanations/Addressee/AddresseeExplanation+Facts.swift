@@ -19,7 +19,7 @@ extension AddresseeExplanation {
     }
     let isBlocked = fleet.contains { $0.severity == .problem }
     self.init(
-      subject: AddresseeExplanation.subject(facts),
+      subject: facts.addressee.subject(facts.shown),
       isKnown: AddresseeExplanation.isKnown(facts),
       isReachable: reached > 0 && !isBlocked,
       outcome: AddresseeExplanation.outcome(facts, reached: isBlocked ? 0 : reached, findings), findings: findings)
@@ -33,16 +33,8 @@ extension AddresseeExplanation {
       || facts.policies.contains { !$0.state.grants.isEmpty }
   }
 
-  private static func subject(_ facts: AddresseeFacts) -> String {
-    switch facts.addressee {
-    case .user(let name): "user \(name)"
-    case .token(let token): "token \(facts.shown(token))"
-    case .instance(let id): "instance \(id)"
-    }
-  }
-
   private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [Finding]) -> String {
-    let subject = subject(facts)
+    let subject = facts.addressee.subject(facts.shown)
     guard reached > 0 else {
       let why = findings.filter { $0.severity == .problem }.map(\.text)
       // The device that is no more explains why there is none.

@@ -6,6 +6,15 @@ public enum InspectedAddressee: Sendable, Equatable {
   case user(String)
   case token(String)
   case instance(String)
+
+  /// `user alice`, `token 0000feed…` or `instance home`. `shown` is what is shown of a token.
+  public func subject(_ shown: (String) -> String) -> String {
+    switch self {
+    case .user(let name): "user \(name)"
+    case .token(let token): "token \(shown(token))"
+    case .instance(let id): "instance \(id)"
+    }
+  }
 }
 
 /// Why an addressee gets pushes or gets none.
