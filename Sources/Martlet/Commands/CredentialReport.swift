@@ -3,11 +3,8 @@ import JSON
 
 /// The output of `martlet credentials`. It contains no digest, and a secret only when it was added.
 enum CredentialReport {
-  struct Row {
-    let credential: Credential
-    /// Unix ms; nil if it has not been used.
-    let usedAt: Int64?
-  }
+  /// `usedAt` is in unix ms, nil if it has not been used.
+  typealias Row = (credential: Credential, usedAt: Int64?)
 
   static func added(_ credential: Credential, secret: String) -> String {
     let object: JSONObject = [
@@ -18,12 +15,11 @@ enum CredentialReport {
 
   /// Returns one object per line.
   static func json(_ rows: [Row]) -> String {
-    rows.map { row in
-      let credential = row.credential
+    rows.map { credential, usedAt in
       let (isKey, apps) = (credential.kind == .key, credential.apps)
       let object: JSONObject = [
         "kind": credential.kind.rawValue, "name": credential.name, "label": label(credential),
-        "enabled": credential.isEnabled, "createdAt": credential.createdAt, "lastUsedAt": row.usedAt,
+        "enabled": credential.isEnabled, "createdAt": credential.createdAt, "lastUsedAt": usedAt,
         "scopes": isKey ? scopes(credential) : nil,
         "quota": isKey ? credential.quota.json : nil,
         "role": credential.kind == .operator ? credential.role.rawValue : nil,
@@ -37,8 +33,7 @@ enum CredentialReport {
     guard !rows.isEmpty else { return "no credentials\n" }
     return Console.table(
       ["kind", "name", "label", "enabled", "role", "apps", "scopes", "quota", "created", "last use"],
-      rows.map { row in
-        let credential = row.credential
+      rows.map { credential, usedAt in
         let isKey = credential.kind == .key
         let quota = credential.quota
         return [
@@ -46,7 +41,7 @@ enum CredentialReport {
           credential.kind == .operator ? credential.role.rawValue : "-", apps(credential),
           isKey ? scopes(credential).joined(separator: ",") : "-",
           isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
-          Timestamp.text(credential.createdAt), row.usedAt.map(Timestamp.text) ?? "-",
+          Timestamp.text(credential.createdAt), usedAt.map(Timestamp.text) ?? "-",
         ]
       })
   }

@@ -109,7 +109,7 @@ enum CredentialsCommand: Command {
       for kind in kinds {
         let listed = try await credentials.list(kind)
         let used = try await uses.read(kind, listed)
-        found += listed.map { .init(credential: $0, usedAt: used[$0.useKey]) }
+        found += listed.map { ($0, used[$0.useKey]) }
       }
       return found
     }

@@ -25,23 +25,17 @@ final class AdminPort: Service {
   }
 
   /// The error names the setting, as a service has several addresses.
-  func start() throws(AdminPortError) {
+  func start() throws(CommandError) {
     do {
       try application.start()
     } catch {
-      throw AdminPortError(
-        description: "the admin port: \(error); set \(AdminPort.setting) to another address, or to off")
+      throw .failed("the admin port: \(error); set \(AdminPort.setting) to another address, or to off")
     }
   }
 
   func close() async {
     await application.stop(grace: .milliseconds(500))
   }
-}
-
-/// An admin port that cannot be opened.
-struct AdminPortError: Error, CustomStringConvertible {
-  let description: String
 }
 
 @EventLoop

@@ -20,7 +20,7 @@ package struct SidecarSettings {
   var maximumDevices: Int
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
-  var apps: AppsSettings?
+  var apps: (file: AppsFile, apps: [APNsApp])?
   /// The file of the Matrix push gateway. Nil without `MARTLET_MATRIX`.
   let matrix: MatrixFile?
 
@@ -35,7 +35,7 @@ package struct SidecarSettings {
     sidecar.matrixApps = matrix?.read(&reader)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
-    apps = AppsSettings.read(&reader, beside: gateway)
+    apps = AppsFile.read(&reader, beside: gateway)
     sidecar.missingRedisVariables = service.redis == nil ? RedisSettings.missingPair(reader) : []
     // The apps need none of them.
     sidecar.missingAPNsVariables = apps == nil ? gateway.missing : []

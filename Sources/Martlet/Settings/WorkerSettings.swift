@@ -29,7 +29,7 @@ extension WorkerConfiguration {
     version = Version.current
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
-    let apps = AppsSettings.read(&reader, beside: gateway)
+    let apps = AppsFile.read(&reader, beside: gateway)
     self.apps = apps?.apps ?? []
     appsPath = apps?.file.path
     appShares = .init(self.apps)
