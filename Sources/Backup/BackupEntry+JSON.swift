@@ -8,7 +8,7 @@ extension BackupEntry {
   /// Reads the record of a device. `app` is empty for a device without an app.
   init(app: String, token: String, record: JSONValue) {
     do throws(Refused) {
-      self = try BackupEntry.device(app, token, Fields(record))
+      self = try BackupEntry.device(app, token, Fields(record: record))
     } catch {
       self = .refused(error.reason)
     }
@@ -17,7 +17,7 @@ extension BackupEntry {
   /// Reads the record of an instance.
   init(instance id: String, record: JSONValue) {
     do throws(Refused) {
-      self = try BackupEntry.instance(id, Fields(record))
+      self = try BackupEntry.instance(id, Fields(record: record))
     } catch {
       self = .refused(error.reason)
     }
@@ -40,10 +40,10 @@ extension BackupEntry {
   }
 
   private static func device(_ app: String, _ token: String, _ fields: Fields) throws(Refused) -> BackupEntry {
-    guard let token = BackupFormat.token(token) else { throw Refused(.malformedToken) }
-    guard BackupFormat.isBundleID(app) else { throw Refused(.malformedApp) }
+    guard let token = BackupFormat.token(token) else { throw Refused(reason: .malformedToken) }
+    guard BackupFormat.isBundleID(app) else { throw Refused(reason: .malformedApp) }
     let username = Username.normalized(try fields.string("username") ?? "")
-    guard BackupFormat.isUsername(username) else { throw Refused(.malformedUsername) }
+    guard BackupFormat.isUsername(username) else { throw Refused(reason: .malformedUsername) }
     let createdAt = try fields.date("createdAt")
     let kind = try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app
     return .device(
@@ -57,10 +57,12 @@ extension BackupEntry {
   }
 
   private static func instance(_ id: String, _ fields: Fields) throws(Refused) -> BackupEntry {
-    guard let id = Credential.normalized(id, of: .instance) else { throw Refused(.malformedInstance) }
-    guard let token = try fields.string("token").flatMap(BackupFormat.token) else { throw Refused(.malformedToken) }
+    guard let id = Credential.normalized(id, of: .instance) else { throw Refused(reason: .malformedInstance) }
+    guard let token = try fields.string("token").flatMap(BackupFormat.token) else {
+      throw Refused(reason: .malformedToken)
+    }
     let bundleID = try fields.string("bundleId")
-    guard bundleID.map(BackupFormat.isBundleID) ?? true else { throw Refused(.malformedApp) }
+    guard bundleID.map(BackupFormat.isBundleID) ?? true else { throw Refused(reason: .malformedApp) }
     return .instance(
       id: id,
       InstanceRecord(
@@ -95,29 +97,21 @@ extension BackupEntry {
 extension BackupEntry {
   private struct Refused: Error {
     let reason: Refusal
-
-    init(_ reason: Refusal) {
-      self.reason = reason
-    }
   }
 
   /// The members of a record. A member may be absent or null, but not of another type.
   private struct Fields {
-    private let record: JSONValue
-
-    init(_ record: JSONValue) {
-      self.record = record
-    }
+    let record: JSONValue
 
     func string(_ key: String) throws(Refused) -> String? {
       guard let value = value(key) else { return nil }
-      guard let string = value.string else { throw Refused(.malformedRecord) }
+      guard let string = value.string else { throw Refused(reason: .malformedRecord) }
       return string
     }
 
     func bool(_ key: String) throws(Refused) -> Bool? {
       guard let value = value(key) else { return nil }
-      guard let bool = value.bool else { throw Refused(.malformedRecord) }
+      guard let bool = value.bool else { throw Refused(reason: .malformedRecord) }
       return bool
     }
 
@@ -126,7 +120,7 @@ extension BackupEntry {
       guard let value = value(key) else { return nil }
       guard let date = value.integer(in: DeviceMetadata.timeRange) ?? value.string.flatMap(Timestamp.milliseconds)
       else {
-        throw Refused(.malformedDate)
+        throw Refused(reason: .malformedDate)
       }
       return date
     }
@@ -134,7 +128,7 @@ extension BackupEntry {
     /// `read` returns nil for an unknown value.
     func choice<Choice>(_ key: String, _ read: (String) -> Choice?) throws(Refused) -> Choice? {
       guard let text = try string(key) else { return nil }
-      guard let choice = read(text) else { throw Refused(.malformedRecord) }
+      guard let choice = read(text) else { throw Refused(reason: .malformedRecord) }
       return choice
     }
 
@@ -150,7 +144,7 @@ extension BackupEntry {
     func activity(_ kind: DeviceKind) throws(Refused) -> String? {
       guard kind.isOfActivities else { return nil }
       let isValid = kind == .activity ? LiveActivity.isID : LiveActivity.isAttributesType
-      guard let name = try string("activity"), isValid(name) else { throw Refused(.malformedRecord) }
+      guard let name = try string("activity"), isValid(name) else { throw Refused(reason: .malformedRecord) }
       return name
     }
 

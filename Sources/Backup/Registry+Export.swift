@@ -74,8 +74,6 @@ public struct BackupExport: Sendable, Equatable {
   /// The entries that were left out, by reason.
   public package(set) var skipped: [String: Int] = [:]
 
-  package init() {}
-
   package mutating func count(_ entry: BackupEntry) {
     switch entry {
     case .device: devices += 1

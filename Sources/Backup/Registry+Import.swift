@@ -50,8 +50,6 @@ public struct BackupSummary: Sendable, Equatable {
   /// The line of the first entry that was left out for what it is, by reason.
   public package(set) var firstLines: [String: Int] = [:]
 
-  public init() {}
-
   public var total: Int { created + updated + kept + refused.values.reduce(0, +) }
 
   package mutating func refuse(_ reason: BackupEntry.Refusal) {

@@ -34,11 +34,6 @@ public struct WindowCount: Sendable, Equatable {
   /// The time until the window ends.
   public let left: Duration
 
-  public init(count: Int, left: Duration) {
-    self.count = count
-    self.left = left
-  }
-
   /// Returns whole seconds for `Retry-After`, at least 1.
   public static func seconds(_ left: Duration) -> Int {
     let (seconds, attoseconds) = left.components

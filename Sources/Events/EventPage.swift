@@ -12,11 +12,6 @@ public struct EventPage: Sendable, Equatable {
     public let id: String
     /// JSON as it was written; empty if the entry has none, or one that is too large.
     public let event: [UInt8]
-
-    public init(id: String, event: [UInt8]) {
-      self.id = id
-      self.event = event
-    }
   }
 
   public var entries: [Entry]
@@ -28,14 +23,6 @@ public struct EventPage: Sendable, Equatable {
   public var lastID: String
   /// How many entries were ever written; nil before Redis 7.
   public var total: Int64?
-
-  public init(entries: [Entry], length: Int64, firstID: String?, lastID: String, total: Int64?) {
-    self.entries = entries
-    self.length = length
-    self.firstID = firstID
-    self.lastID = lastID
-    self.total = total
-  }
 
   /// Whether the entry `id` is behind the entry `other`.
   public static func isBehind(_ id: String, _ other: String) -> Bool {

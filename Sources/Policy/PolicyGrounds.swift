@@ -8,13 +8,6 @@ public struct PolicyGrounds: Sendable, Equatable {
   public var seconds: Int64?
   /// Until when the rule decides the same, unix ms. For `rhythm`, when quiet hours begin.
   public var until: Int64?
-
-  public init(limit: Int? = nil, used: Int? = nil, seconds: Int64? = nil, until: Int64? = nil) {
-    self.limit = limit
-    self.used = used
-    self.seconds = seconds
-    self.until = until
-  }
 }
 
 /// How much of one of a policy's limits an instance has used.

@@ -1,9 +1,9 @@
 import EventLoop
 import Jobs
-import Policy
 import Registry
 import Testing
 
+@testable import Policy
 @testable import Queue
 @testable import Worker
 

@@ -34,7 +34,7 @@ package struct NotificationHubsReader: BackupSource {
   package var expectation: String { installations.expectation }
 
   private func entry(_ row: [UInt8]) -> BackupEntry {
-    let registration = RegistrationText(row)
+    let registration = RegistrationText(text: row)
     switch registration.name {
     case "AppleRegistrationDescription", "AppleTemplateRegistrationDescription": break
     case let name?: return .refused(name.hasSuffix("RegistrationDescription") ? .otherPlatform : .malformedRecord)
@@ -80,11 +80,7 @@ private enum HubTags {
 
 /// A registration in XML, of which only elements with text are read.
 private struct RegistrationText {
-  private let text: [UInt8]
-
-  init(_ text: [UInt8]) {
-    self.text = text
-  }
+  let text: [UInt8]
 
   /// Of the first element; a declaration may stand before it.
   var name: String? {

@@ -18,7 +18,7 @@ struct TokenMask {
   private var result = ""
 
   static func masked(_ text: String, runs: Runs) -> String {
-    var mask = TokenMask(text: Array(text.unicodeScalars), runs)
+    var mask = TokenMask(text: Array(text.unicodeScalars), runs: runs)
     mask.run()
     return mask.result
   }
@@ -27,11 +27,6 @@ struct TokenMask {
   static func isKey(_ name: String) -> Bool {
     let name = name.lowercased()
     return keys.contains { name.hasSuffix($0) }
-  }
-
-  private init(text: [Unicode.Scalar], _ runs: Runs) {
-    self.text = text
-    self.runs = runs
   }
 
   private mutating func run() {

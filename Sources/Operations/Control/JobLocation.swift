@@ -30,22 +30,17 @@ public struct JobLocation: Sendable, Equatable {
   /// The record, for a job at any place. It may be that of an earlier attempt, or of an earlier job with the id.
   public var record: JobResult?
 
-  public init(id: String, place: Place) {
-    self.id = id
-    self.place = place
-  }
-
-  init(id: String, place: Place, queue: String, element: [UInt8]) {
-    self.init(id: id, place: place)
-    self.queue = queue
-    envelope = Envelope(element: element)
-  }
-
   /// Whether the fleet still has the job: it is neither dead nor ended nor unknown.
   public var isAlive: Bool {
     switch place {
     case .waiting, .inFlight, .retry, .scheduled, .paused: true
     case .dead, .ended, .unknown: false
     }
+  }
+}
+
+extension JobLocation {
+  init(id: String, place: Place, queue: String, element: [UInt8]) {
+    self.init(id: id, place: place, queue: queue, envelope: Envelope(element: element))
   }
 }

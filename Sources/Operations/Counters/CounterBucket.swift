@@ -26,11 +26,6 @@ public struct CounterBucket: Sendable, Equatable {
   /// The latencies of jobs with `enqueuedAt`.
   public internal(set) var latency = LatencyCounts()
 
-  public init(start: Int64, seconds: Int64) {
-    self.start = start
-    self.seconds = seconds
-  }
-
   /// Jobs that ended for good.
   public var endedJobs: Int { jobs.reduce(0) { $0 + ($1.key.isFinal ? $1.value : 0) } }
   public var retries: Int { jobs[.retrying] ?? 0 }

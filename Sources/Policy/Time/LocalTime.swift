@@ -6,11 +6,7 @@ public struct LocalTime: Sendable {
   private static let day: Int64 = 86_400
 
   /// Returns the seconds east of Greenwich at an instant.
-  private let offset: @Sendable (Int64) -> Int64
-
-  public init(offset: @escaping @Sendable (Int64) -> Int64) {
-    self.offset = offset
-  }
+  let offset: @Sendable (Int64) -> Int64
 
   /// Returns the number of the local day since 1970.
   func day(at instant: Int64) -> Int64 {

@@ -9,12 +9,9 @@ public struct QuietHours: Sendable, Equatable {
   let beginMinute: Int64
   /// The first minute of the local day that is not quiet.
   let endMinute: Int64
+}
 
-  init(beginMinute: Int64, endMinute: Int64) {
-    self.beginMinute = beginMinute
-    self.endMinute = endMinute
-  }
-
+extension QuietHours {
   /// Reads `23:00-08:00`. Nil if the text is malformed or both ends are equal.
   public init?(_ text: String) {
     let ends = text.split(separator: "-", omittingEmptySubsequences: false).map(QuietHours.minute)
@@ -37,9 +34,7 @@ public struct QuietHours: Sendable, Equatable {
     else { return nil }
     return hour * 60 + minute
   }
-}
 
-extension QuietHours {
   /// Returns when the quiet hours around `now` end (unix ms), or nil outside quiet hours.
   ///
   /// An hour that occurs twice is quiet both times: quiet hours begin at the first occurrence of their begin and end at the

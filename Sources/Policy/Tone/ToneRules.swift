@@ -5,16 +5,10 @@ public struct ToneRules: Sendable, Equatable {
     let phrase: TonePhrase
   }
 
-  private var entries: [Entry]
+  var entries: [Entry]
   /// Harmless texts that a phrase would match. They are removed from a text before it is checked.
-  private var harmless: [TonePhrase]
-  private var asksForCalm: Bool
-
-  init(entries: [Entry], harmless: [TonePhrase], asksForCalm: Bool) {
-    self.entries = entries
-    self.harmless = harmless
-    self.asksForCalm = asksForCalm
-  }
+  var harmless: [TonePhrase]
+  var asksForCalm: Bool
 
   public static let none = ToneRules(entries: [], harmless: [], asksForCalm: false)
 

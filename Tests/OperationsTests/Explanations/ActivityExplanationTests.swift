@@ -1,9 +1,9 @@
-import Policy
 import Testing
 
 @testable import Activities
 @testable import Jobs
 @testable import Operations
+@testable import Policy
 @testable import PushModel
 @testable import Registry
 

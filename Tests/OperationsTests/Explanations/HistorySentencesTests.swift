@@ -1,8 +1,8 @@
-import Policy
 import Testing
 
 @testable import Operations
 @testable import Jobs
+@testable import Policy
 
 /// The sentence of each event of a history.
 struct HistorySentencesTests {

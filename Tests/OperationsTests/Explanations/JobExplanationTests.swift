@@ -1,9 +1,9 @@
-import Policy
 import PushModel
 import Testing
 
 @testable import Operations
 @testable import Jobs
+@testable import Policy
 @testable import Queue
 
 /// What is said about a job, word by word.

@@ -1,9 +1,9 @@
 import EventLoop
-import Events
 import HTTPClient
 import JSON
 import Testing
 
+@testable import Events
 @testable import Worker
 
 /// The webhook with a clock of its own: no sockets, no Redis.
