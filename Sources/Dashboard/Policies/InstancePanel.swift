@@ -4,7 +4,7 @@ import Policy
 /// What an instance has used of one policy.
 struct InstancePanel {
   let policy: DeliveryPolicy
-  let use: InstanceUse
+  let state: PolicyState
   let request: PageRequest
 
   /// The latest notifications that are listed.
@@ -14,7 +14,7 @@ struct InstancePanel {
     html.panel("What \(policy.name) allows now") { html in
       html.table(forecast)
       html.table(limits)
-      if let held = use.state.held, held.until > request.now {
+      if let held = state.held, held.until > request.now {
         html.notice("A job is held until \(TimeText.exact(held.until)); other jobs to hold are suppressed.", .info)
       }
       html.table(
@@ -25,7 +25,7 @@ struct InstancePanel {
   private var forecast: Table {
     var table = Table(
       "What would happen to a job of each class now", columns: [.text("Class"), .text("Decision"), .text("Why")])
-    for forecast in use.forecasts {
+    for forecast in policy.forecasts(state, now: request.now, localTime: .system) {
       let text = PolicyTexts.decision(forecast.decision)
       table.row(.name(forecast.className), .badge(text.label, text.tone), .text(text.why))
     }
@@ -34,7 +34,7 @@ struct InstancePanel {
 
   private var limits: Table {
     var table = Table("Limits", columns: [.text("Limit"), .text("Used"), .text("One more is allowed")])
-    for limit in use.limits {
+    for limit in policy.usage(of: state, now: request.now) {
       table.row(
         .text(PolicyTexts.limit(limit.limit)),
         .content { html in
@@ -48,7 +48,7 @@ struct InstancePanel {
 
   private var sent: Table {
     var table = Table("Sent lately", columns: [.text("Class"), .text("When")])
-    for grant in use.state.grants.sorted(by: { $0.at > $1.at }).prefix(InstancePanel.maximumListed) {
+    for grant in state.grants.sorted(by: { $0.at > $1.at }).prefix(InstancePanel.maximumListed) {
       table.row(
         .name(grant.className), .content { $0.exactTime(grant.at, now: request.now) })
     }

@@ -14,11 +14,9 @@ struct PoliciesPage: DashboardPage {
   private var policies: [DeliveryPolicy] { context.configuration.policies.policies }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    var uses: [InstanceUse] = []
+    var states: [PolicyState] = []
     let instance = try PoliciesPage.instance(request)
-    if let instance {
-      uses = try await refusingFaults(await self.uses(of: instance, now: request.now))
-    }
+    if let instance { states = try await refusingFaults(await self.states(of: instance)) }
     return Page(instance.map { "Policies for \($0)" } ?? "Policies", summary: PoliciesPage.summary) { html in
       html.filterForm(
         request, [FilterField("instance", "Instance", .text(placeholder: "home-1"))], button: "Show what it has used")
@@ -29,8 +27,8 @@ struct PoliciesPage: DashboardPage {
           html.link("All policies", to: request.link("policies"))
         }
         html.region("use") { html in
-          for (policy, use) in zip(policies, uses) {
-            InstancePanel(policy: policy, use: use, request: request).append(to: &html)
+          for (policy, state) in zip(policies, states) {
+            InstancePanel(policy: policy, state: state, request: request).append(to: &html)
           }
         }
       }
@@ -50,12 +48,9 @@ struct PoliciesPage: DashboardPage {
   }
 
   /// The state of every policy, in the order of the policies.
-  private func uses(of instance: String, now: Int64) async throws(RedisError) -> [InstanceUse] {
+  private func states(of instance: String) async throws(RedisError) -> [PolicyState] {
     let commands = policies.map { RedisCommand("GET", PolicyKeys.state($0.name, instance: instance)) }
-    let replies = try await context.connection.replies(to: commands)
-    return zip(policies, replies).map { policy, reply in
-      InstanceUse(PolicyState(json: reply.contents ?? []), of: policy, now: now, localTime: .system)
-    }
+    return try await context.connection.replies(to: commands).map { PolicyState(json: $0.contents ?? []) }
   }
 
   private func rules(of policy: DeliveryPolicy, _ html: inout HTML) {

@@ -14,10 +14,12 @@ struct InstanceUseTests {
     return state
   }
 
-  private func use(_ state: PolicyState, quiet: Bool = false) -> InstanceUse {
+  private func use(
+    _ state: PolicyState, quiet: Bool = false
+  ) -> (limits: [LimitUse], forecasts: [(className: String, decision: PolicyDecision)]) {
     var policy = DeliveryPolicy.builtIn
     policy.quietHours = quiet ? QuietHours("11:00-13:00") : nil
-    return InstanceUse(state, of: policy, now: noon, localTime: utc)
+    return (policy.usage(of: state, now: noon), policy.forecasts(state, now: noon, localTime: utc))
   }
 
   @Test func `an instance that got nothing may get everything`() {
