@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import JSON
+import Jobs
 import Operations
 import Queue
 

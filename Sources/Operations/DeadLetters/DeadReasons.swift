@@ -1,18 +1,14 @@
 import EventLoop
+public import Jobs
 import Queue
 public import Redis
 
 /// The reasons of the newest dead letters of a queue.
 public struct DeadReasons: Sendable, Equatable {
-  public struct Entry: Sendable, Equatable {
-    public let reason: String
-    public var count: Int
-  }
-
   /// Letters that were examined.
   public private(set) var examined = 0
   /// The most frequent first.
-  public private(set) var entries: [Entry] = []
+  public private(set) var entries: [ReasonCount] = []
   /// Letters of further reasons.
   public private(set) var others = 0
 
@@ -57,7 +53,7 @@ public struct DeadReasons: Sendable, Equatable {
   public mutating func add(_ other: DeadReasons) {
     examined += other.examined
     others += other.others
-    for entry in other.entries { add(entry.reason, entry.count) }
+    for entry in other.entries { entries.count(entry.reason, by: entry.count, maximum: .max) }
     shorten()
   }
 
@@ -65,14 +61,7 @@ public struct DeadReasons: Sendable, Equatable {
   private mutating func add(_ line: [UInt8], _ filter: DeadLetterFilter) {
     let reason = BrowsedJob.Burial(line: line)?.reason
     if let wanted = filter.reason, reason?.contains(wanted) != true { return }
-    if let reason { add(reason, 1) } else { others += 1 }
-  }
-
-  private mutating func add(_ reason: String, _ count: Int) {
-    guard let index = entries.firstIndex(where: { $0.reason == reason }) else {
-      return entries.append(Entry(reason: reason, count: count))
-    }
-    entries[index].count += count
+    if let reason { entries.count(reason, by: 1, maximum: .max) } else { others += 1 }
   }
 
   private mutating func shorten() {
