@@ -97,6 +97,9 @@ extension Credential {
   /// Describes what ``isLabel(_:)`` accepts, for error messages.
   public static let expectedLabel = labels.description
 
+  /// The label of a user's secret. Nil for other kinds.
+  public var ownLabel: String? { kind == .user ? label : nil }
+
   /// The secret among those of its kind whose last use is noted. No name contains a line feed.
   public var useKey: String { label == Credential.defaultLabel ? name : "\(name)\n\(label)" }
 }

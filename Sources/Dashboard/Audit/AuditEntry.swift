@@ -26,11 +26,8 @@ struct AuditEntry: Sendable, Equatable {
   private static let accessActions = [signIn, signOut]
   private static let refused = "refused"
 
-  /// The milliseconds and the number of its id, for the order of entries of several streams.
-  var place: (UInt64, UInt64) {
-    let parts = id.split(separator: "-")
-    return (parts.first?.integer(in: 0...UInt64.max) ?? 0, parts.dropFirst().first?.integer(in: 0...UInt64.max) ?? 0)
-  }
+  /// For the order of entries of several streams.
+  var place: StreamID { StreamID(parsing: id) ?? .start }
 }
 
 extension AuditEntry {

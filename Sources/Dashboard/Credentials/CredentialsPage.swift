@@ -76,12 +76,8 @@ struct CredentialsPage: DashboardPage {
     (label.map { "secret \($0) of " } ?? "") + "\(kind) \(name)"
   }
 
-  private static func label(_ credential: Credential) -> String? {
-    credential.kind == .user ? credential.label : nil
-  }
-
   private static func subject(_ credential: Credential) -> String {
-    subject(credential.kind.rawValue, credential.name, label(credential))
+    subject(credential.kind.rawValue, credential.name, credential.ownLabel)
   }
 
   private static func fields(_ credential: Credential) -> [(String, String)] {
@@ -97,7 +93,7 @@ struct CredentialsPage: DashboardPage {
     html.confirmation(
       request, .revoke, title: "Revoke \(CredentialsPage.subject(credential))?",
       label: "Revoke \(credential.name)",
-      fields: CredentialsPage.fields(credential) + (CredentialsPage.label(credential).map { [("label", $0)] } ?? []),
+      fields: CredentialsPage.fields(credential) + (credential.ownLabel.map { [("label", $0)] } ?? []),
       cancel: request.sameLink([("revoke", nil), ("label", nil)])
     ) { html in
       html.element("p", "It is refused from the next request on, and its secret cannot be restored.")
@@ -116,7 +112,7 @@ struct CredentialsPage: DashboardPage {
     var last: Credential?
     for credential in credentials {
       var cells: [Cell] = [.text(credential.name)]
-      if let label = CredentialsPage.label(credential) { cells.append(.text(label)) }
+      if let label = credential.ownLabel { cells.append(.text(label)) }
       cells += [
         credential.isEnabled ? .badge("enabled", .good) : .badge("disabled", .warn),
         .text(CredentialsPage.permissions(credential)), .time(credential.createdAt, now: request.now),
@@ -131,7 +127,7 @@ struct CredentialsPage: DashboardPage {
 
   /// All secrets of a user are enabled and disabled together, by the buttons of the first.
   private func buttons(_ request: PageRequest, _ credential: Credential, isFirst: Bool) -> Cell {
-    let label = CredentialsPage.label(credential)
+    let label = credential.ownLabel
     return .content { html in
       if isFirst {
         html.actionForm(

@@ -8,7 +8,7 @@ enum CredentialReport {
 
   static func added(_ credential: Credential, secret: String) -> String {
     let object: JSONObject = [
-      "kind": credential.kind.rawValue, "name": credential.name, "label": label(credential), "secret": secret,
+      "kind": credential.kind.rawValue, "name": credential.name, "label": credential.ownLabel, "secret": secret,
     ]
     return object.line
   }
@@ -18,7 +18,7 @@ enum CredentialReport {
     rows.map { credential, usedAt in
       let (isKey, apps) = (credential.kind == .key, credential.apps)
       let object: JSONObject = [
-        "kind": credential.kind.rawValue, "name": credential.name, "label": label(credential),
+        "kind": credential.kind.rawValue, "name": credential.name, "label": credential.ownLabel,
         "enabled": credential.isEnabled, "createdAt": credential.createdAt, "lastUsedAt": usedAt,
         "scopes": isKey ? scopes(credential) : nil,
         "quota": isKey ? credential.quota.json : nil,
@@ -37,17 +37,13 @@ enum CredentialReport {
         let isKey = credential.kind == .key
         let quota = credential.quota
         return [
-          credential.kind.rawValue, credential.name, label(credential) ?? "-", credential.isEnabled ? "yes" : "no",
+          credential.kind.rawValue, credential.name, credential.ownLabel ?? "-", credential.isEnabled ? "yes" : "no",
           credential.kind == .operator ? credential.role.rawValue : "-", apps(credential),
           isKey ? scopes(credential).joined(separator: ",") : "-",
           isKey ? "\(quota.perSecond)/s burst \(quota.burst), \(quota.perDay)/day" : "-",
           Timestamp.text(credential.createdAt), usedAt.map(Timestamp.text) ?? "-",
         ]
       })
-  }
-
-  private static func label(_ credential: Credential) -> String? {
-    credential.kind == .user ? credential.label : nil
   }
 
   private static func apps(_ credential: Credential) -> String {
