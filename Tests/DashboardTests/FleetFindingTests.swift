@@ -18,11 +18,9 @@ struct FleetFindingTests {
     WorkerReport(startedAt: 1, jobs: 1, jobsPerSecond: 10, outstanding: 0, inFlight: 0, concurrency: 512)
   }
 
-  private func queue(waiting: Int64, since: Int64? = nil) -> QueueState {
-    QueueState(
-      overview: QueueOverview(
-        queue: "push:jobs", waiting: waiting, retry: 0, scheduled: 0, dead: 0, workers: [:]),
-      waitingSince: since)
+  private func queue(waiting: Int64, since: Int64? = nil) -> QueueOverview {
+    QueueOverview(
+      queue: "push:jobs", waiting: waiting, retry: 0, scheduled: 0, dead: 0, workers: [:], waitingSince: since)
   }
 
   private func findings(_ state: FleetState) -> [Finding] {
@@ -145,7 +143,7 @@ struct FleetFindingTests {
   @Test func `a paused queue is named with who paused it, and its wait is no second finding`() {
     var state = healthy
     var paused = queue(waiting: 5, since: now - 3_600_000)
-    paused.overview.pause = QueuePause(since: now - 60_000, by: "anna", reason: "a <bad> deploy")
+    paused.pause = QueuePause(since: now - 60_000, by: "anna", reason: "a <bad> deploy")
     state.queues = [paused]
     #expect(findings(state).map(\.severity) == [.warning])
     #expect(findings(state).first?.text == "push:jobs was paused by anna 1 min ago: a <bad> deploy. 5 jobs wait.")

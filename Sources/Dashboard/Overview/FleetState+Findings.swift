@@ -115,14 +115,14 @@ extension FleetState {
 
   private func pauseFindings(_ now: Int64) -> [Finding] {
     let paused = queues.compactMap { queue in
-      queue.overview.pause.map { pause in
+      queue.pause.map { pause in
         let by = pause.by.isEmpty ? "" : " by \(pause.by)"
         let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
         return Finding(
           .warning,
-          "\(queue.overview.queue) was paused\(by) \(TimeText.relative(pause.since, now: now))\(reason). "
-            + "\(NumberText.count(queue.overview.waiting, "job")) \(queue.overview.waiting == 1 ? "waits" : "wait").",
-          fix: "resume it on its page, or with martlet queue resume \(queue.overview.queue)")
+          "\(queue.queue) was paused\(by) \(TimeText.relative(pause.since, now: now))\(reason). "
+            + "\(NumberText.count(queue.waiting, "job")) \(queue.waiting == 1 ? "waits" : "wait").",
+          fix: "resume it on its page, or with martlet queue resume \(queue.queue)")
       }
     }
     guard !workers.isEmpty, workers.values.allSatisfy(\.isDraining) else { return paused }
@@ -137,12 +137,12 @@ extension FleetState {
     guard !workers.isEmpty else { return [] }
     return queues.compactMap { queue in
       // A paused queue has its own finding.
-      guard queue.overview.pause == nil, let age = queue.age(now: now), age >= FleetState.longWait else { return nil }
+      guard queue.pause == nil, let age = queue.age(now: now), age >= FleetState.longWait else { return nil }
       let rate = NumberText.short(jobsPerSecond)
       return Finding(
         .warning,
-        "The oldest job of \(queue.overview.queue) waits for \(TimeText.duration(age)); "
-          + "\(NumberText.count(queue.overview.waiting, "job")) wait and the fleet ends \(rate) a second.",
+        "The oldest job of \(queue.queue) waits for \(TimeText.duration(age)); "
+          + "\(NumberText.count(queue.waiting, "job")) wait and the fleet ends \(rate) a second.",
         fix: "start more workers, or find out why these are slow: paused routes, a slow APNs, or MARTLET_CONCURRENCY")
     }
   }

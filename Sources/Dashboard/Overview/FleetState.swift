@@ -8,7 +8,7 @@ import Redis
 
 /// What the overview is made of.
 struct FleetState: Sendable {
-  var queues: [QueueState] = []
+  var queues: [QueueOverview] = []
   /// By name.
   var workers: [String: WorkerReport] = [:] {
     didSet { apps = FleetApp.merged(workers.sorted { $0.key < $1.key }.map(\.value)) }
@@ -23,10 +23,10 @@ struct FleetState: Sendable {
   /// Nil if nothing was ever sent to a webhook.
   var webhook: WebhookState?
 
-  var waiting: Int64 { queues.reduce(0) { $0 + $1.overview.waiting } }
-  var inFlight: Int64 { queues.reduce(0) { $0 + $1.overview.inFlight } }
-  var dead: Int64 { queues.reduce(0) { $0 + $1.overview.dead } }
-  var later: Int64 { queues.reduce(0) { $0 + $1.overview.retry + $1.overview.scheduled } }
+  var waiting: Int64 { queues.reduce(0) { $0 + $1.waiting } }
+  var inFlight: Int64 { queues.reduce(0) { $0 + $1.inFlight } }
+  var dead: Int64 { queues.reduce(0) { $0 + $1.dead } }
+  var later: Int64 { queues.reduce(0) { $0 + $1.retry + $1.scheduled } }
   var lastHour: CounterBucket { CounterBucket.sum(minutes) }
   var jobsPerSecond: Double { workers.values.jobsPerSecond }
 
@@ -65,8 +65,8 @@ extension FleetState {
   @EventLoop
   static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> FleetState {
     var state = FleetState()
-    state.queues = try await QueueState.read(queues, from: connection)
-    state.workers = state.queues.map(\.overview).workers
+    state.queues = try await QueueOverview.readWithAges(queues, from: connection)
+    state.workers = state.queues.workers
     state.minutes = try await CounterHistory.read(last: .minutes(minutesShown), connection: connection)
     state.hours = try await CounterHistory.read(last: .hours(hoursShown), connection: connection)
     state.webhook = try await WebhookState.read(from: connection)

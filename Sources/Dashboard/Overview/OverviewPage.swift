@@ -107,8 +107,7 @@ struct OverviewPage: DashboardPage {
         .text("Queue"), .number("Waiting"), .number("Oldest"), .number("In flight"), .number("Retry"),
         .number("Scheduled"), .number("Dead"),
       ], isCaptionHidden: true)
-    for queue in state.queues {
-      let overview = queue.overview
+    for overview in state.queues {
       table.row(
         .content { html in
           html.link(overview.queue, to: request.link("queues", overview.queue))
@@ -117,7 +116,7 @@ struct OverviewPage: DashboardPage {
             html.badge("paused", .warn)
           }
         }, .number(overview.waiting),
-        queue.ageCell(now: request.now), .number(overview.inFlight),
+        overview.ageCell(now: request.now), .number(overview.inFlight),
         .number(overview.retry), .number(overview.scheduled), .number(overview.dead))
     }
     return table

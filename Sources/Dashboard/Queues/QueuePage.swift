@@ -27,7 +27,7 @@ struct QueuePage: DashboardPage {
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
     let queue = try context.queue(named: request.parameter)
-    let state = try await refusingFaults(await QueueState.read([queue], from: context.connection)[0])
+    let overview = try await refusingFaults(await QueueOverview.readWithAges([queue], from: context.connection)[0])
     let look = try Look(request)
     let browser = QueueBrowser(queue: queue, connection: context.connection)
     let shown = QueuePage.othersShown
@@ -37,12 +37,12 @@ struct QueuePage: DashboardPage {
     let scheduled = try await refusingFaults(await browser.due(.scheduled, limit: shown))
     let dead = try await refusingFaults(await browser.dead(limit: shown))
     var inFlight: [(worker: String, jobs: [BrowsedJob])] = []
-    for worker in state.overview.workers.keys.sorted().prefix(QueuePage.workersShown) {
+    for worker in overview.workers.keys.sorted().prefix(QueuePage.workersShown) {
       let jobs = try await refusingFaults(await browser.inFlight(of: worker, limit: shown))
       if !jobs.isEmpty { inFlight.append((worker, jobs)) }
     }
     let view = QueueView(
-      request: request, state: state, look: look, waiting: waiting, inFlight: inFlight, retry: retry.jobs,
+      request: request, overview: overview, look: look, waiting: waiting, inFlight: inFlight, retry: retry.jobs,
       scheduled: scheduled.jobs, dead: dead.jobs)
     return Page(queue) { html in
       html.region("queue") { view.summary(&$0) }

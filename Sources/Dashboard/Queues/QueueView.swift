@@ -4,7 +4,7 @@ import Queue
 /// The parts of the page of a queue.
 struct QueueView {
   let request: PageRequest
-  let state: QueueState
+  let overview: QueueOverview
   let look: QueuePage.Look
   let waiting: [BrowsedJob]
   let inFlight: [(worker: String, jobs: [BrowsedJob])]
@@ -14,17 +14,16 @@ struct QueueView {
 
   private static let maximumReason = 200
 
-  private var overview: QueueOverview { state.overview }
   private var query: [(String, String)] { [("queue", overview.queue)] }
   private var cells: JobCells { JobCells(request: request) }
 
   func summary(_ html: inout HTML) {
-    if let pause = state.pause {
+    if let pause = overview.pause {
       html.notice(
         "Paused by \(pause.author), \(TimeText.relative(pause.since, now: request.now))"
           + (pause.reason.isEmpty ? "." : ": \(pause.reason)") + " Workers claim no jobs of this queue.", .warn)
     }
-    let age = state.age(now: request.now).map { "the oldest for \(TimeText.duration($0))" }
+    let age = overview.age(now: request.now).map { "the oldest for \(TimeText.duration($0))" }
     html.figures([
       Figure("Waiting", overview.waiting, detail: overview.waiting > 0 ? age : nil),
       Figure("In flight", overview.inFlight),
@@ -39,7 +38,7 @@ struct QueueView {
   }
 
   func pause(_ html: inout HTML) {
-    guard state.pause == nil else {
+    guard overview.pause == nil else {
       return html.actionForm(request, .resume, "Resume this queue", style: .primary)
     }
     guard request.may(.pause) else { return }

@@ -19,7 +19,7 @@ struct QueuesPage: DashboardPage {
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let states = try await refusingFaults(await QueueState.read(context.queues, from: context.connection))
+    let states = try await refusingFaults(await QueueOverview.readWithAges(context.queues, from: context.connection))
     return Page(
       "Queues", summary: "In strict order: a worker claims jobs of a queue only when the queues above it are empty."
     ) {
@@ -31,14 +31,14 @@ struct QueuesPage: DashboardPage {
     }
   }
 
-  private static func figures(_ states: [QueueState]) -> [Figure] {
-    let waiting = states.reduce(0) { $0 + $1.overview.waiting }
-    let rate = states.map(\.overview).workers.values.jobsPerSecond
+  private static func figures(_ states: [QueueOverview]) -> [Figure] {
+    let waiting = states.reduce(0) { $0 + $1.waiting }
+    let rate = states.workers.values.jobsPerSecond
     let drain = waiting == 0 ? "now" : rate > 0 ? QueuesPage.rounded(Double(waiting) / rate) : "–"
     let paused = states.count { $0.pause != nil }
     return [
       Figure("Waiting", waiting),
-      Figure("In flight", states.reduce(0) { $0 + $1.overview.inFlight }),
+      Figure("In flight", states.reduce(0) { $0 + $1.inFlight }),
       Figure("Jobs per second", NumberText.short(rate), detail: "of the whole fleet"),
       Figure("Empty in", drain, detail: waiting > 0 && rate == 0 ? "no job is ended now" : "at this rate"),
       Figure("Paused", String(paused), tone: paused > 0 ? .warn : nil),
@@ -51,22 +51,21 @@ struct QueuesPage: DashboardPage {
     return TimeText.duration(Int64(seconds * 1000)).split(separator: " ").prefix(2).joined(separator: "\u{202F}")
   }
 
-  private func table(_ states: [QueueState], _ request: PageRequest) -> Table {
+  private func table(_ states: [QueueOverview], _ request: PageRequest) -> Table {
     var table = Table(
       "Queues",
       columns: [
         .text("Queue"), .text("State"), .number("Waiting"), .number("Oldest"), .number("In flight"), .number("Retry"),
         .number("Scheduled"), .number("Dead"), .actions(),
       ], isCaptionHidden: true)
-    for state in states {
-      let overview = state.overview
+    for overview in states {
       let query = [("queue", overview.queue)]
       table.row(
-        JobCells(request: request).queue(overview.queue), state.badge(now: request.now),
-        .number(overview.waiting), state.ageCell(now: request.now), .number(overview.inFlight),
+        JobCells(request: request).queue(overview.queue), overview.badge(now: request.now),
+        .number(overview.waiting), overview.ageCell(now: request.now), .number(overview.inFlight),
         count(overview.retry, request.link("scheduled", query: query + [("state", "retry")])),
         count(overview.scheduled, request.link("scheduled", query: query + [("state", "scheduled")])),
-        count(overview.dead, request.link("dead", query: query)), button(state, request))
+        count(overview.dead, request.link("dead", query: query)), button(overview, request))
     }
     return table
   }
@@ -75,8 +74,8 @@ struct QueuesPage: DashboardPage {
     number == 0 ? .number(number) : .link(NumberText.grouped(number), link)
   }
 
-  private func button(_ state: QueueState, _ request: PageRequest) -> Cell {
-    let queue = state.overview.queue
+  private func button(_ state: QueueOverview, _ request: PageRequest) -> Cell {
+    let queue = state.queue
     return .content { html in
       if state.pause == nil {
         html.actionForm(request, .pause, "Pause", fields: [("queue", queue)], describedBy: queue)

@@ -115,7 +115,7 @@ struct RedisExamination {
       if found != type, found != "none" { faults.append(Finding(wrongType: key, found: found, expected: type)) }
     }
     guard faults.isEmpty else { return faults }
-    return Finding.counts(try await QueueOverview.read(queue, from: connection))
+    return Finding.counts(try await QueueOverview.read([queue], from: connection)[0])
   }
 }
 

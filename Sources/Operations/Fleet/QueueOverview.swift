@@ -1,5 +1,6 @@
 public import EventLoop
 public import JSON
+import Jobs
 public import Queue
 public import Redis
 
@@ -16,6 +17,8 @@ public struct QueueOverview: Sendable, Equatable {
   public var pause: QueuePause?
   /// The reports of the living workers, by name.
   public var workers: [String: WorkerReport]
+  /// Since when the oldest job waits, unix ms; nil if no job waits, or if that is not known or was not read.
+  public var waitingSince: Int64?
 
   public var inFlight: Int64 { jobsInFlight.values.reduce(0, +) }
 
@@ -29,11 +32,6 @@ public struct QueueOverview: Sendable, Equatable {
 
 @EventLoop
 extension QueueOverview {
-  /// Reads the overview, in two exchanges. A key of another type counts as empty. Throws if a length is not a number.
-  public static func read(_ queue: String, from connection: RedisClient) async throws(RedisError) -> QueueOverview {
-    try await read([queue], from: connection)[0]
-  }
-
   /// Reads the overviews of queues, in their order, in two exchanges. A key of another type counts as empty. Throws if a
   /// length is not a number.
   public static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> [QueueOverview]
@@ -45,6 +43,28 @@ extension QueueOverview {
         queue: numbers.keys.queue, waiting: numbers.waiting, jobsInFlight: numbers.jobsInFlight, retry: numbers.retry,
         scheduled: numbers.scheduled, dead: numbers.dead, pause: numbers.control.flatMap(QueuePause.init(control:)),
         workers: reports.filter { numbers.jobsInFlight[$0.key] != nil })
+    }
+  }
+
+  /// Reads the overviews of queues, and since when the oldest job of each waits.
+  public static func readWithAges(
+    _ queues: [String], from connection: RedisClient
+  ) async throws(RedisError) -> [QueueOverview] {
+    var overviews = try await read(queues, from: connection)
+    for (index, queue) in queues.enumerated() {
+      overviews[index].waitingSince = try await waitingSince(QueueKeys(queue: queue), from: connection)
+    }
+    return overviews
+  }
+
+  /// A job that the fleet put back says nothing about the queue. A key of another type counts as empty.
+  private static func waitingSince(_ keys: QueueKeys, from connection: RedisClient) async throws(RedisError) -> Int64? {
+    do {
+      let reply = try await connection.send(
+        QueueScripts.oldest(queue: keys.queue, seal: keys.seal, limit: Job.maximumBytes))
+      return reply.bytes.flatMap { (try? Job(stored: $0))?.waitingSince(now: Clock.unixMilliseconds) }
+    } catch  where error.isWrongType {
+      return nil
     }
   }
 }

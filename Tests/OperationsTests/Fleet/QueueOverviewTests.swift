@@ -60,7 +60,7 @@ struct QueueOverviewTests {
       }
     }
     let connection = try await RedisClient.connected(to: server.url)
-    let error = await #expect(throws: RedisError.self) { try await QueueOverview.read("jobs", from: connection) }
+    let error = await #expect(throws: RedisError.self) { try await QueueOverview.read(["jobs"], from: connection) }
     #expect(error?.description.contains("the numbers of jobs cannot be read") == true)
     connection.close()
   }
