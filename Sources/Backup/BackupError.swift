@@ -1,3 +1,4 @@
+import EventLoop
 public import JSON
 public import Redis
 
@@ -18,6 +19,14 @@ extension BackupError: CustomStringConvertible {
     case .redis(let error): "Redis: \(error)"
     }
   }
+}
+
+/// Returns the value of a call to Redis. Throws a ``BackupError`` if the call fails.
+@EventLoop
+func wrappingFaults<Value>(
+  _ call: @autoclosure () async throws(RedisError) -> Value
+) async throws(BackupError) -> Value {
+  do { return try await call() } catch { throw .redis(error) }
 }
 
 /// An import that ended early. The entries imported until then stay, and the file can be imported again.

@@ -41,7 +41,7 @@ extension Registry {
     for server in 0..<connection.serverCount {
       var cursor = "0"
       repeat {
-        let page = try await page(prefix, of: server, from: cursor)
+        let page = try await wrappingFaults(await connection.page(ofStrings: prefix, server: server, from: cursor))
         try await body(page.entries.map { key, value in (Array(key.dropFirst(prefix.utf8.count)), value) })
         cursor = page.next
         guard connection.topologyChanges == changes else { throw Registry.movedWhileExporting }
@@ -54,16 +54,6 @@ extension Registry {
     .notSent(
       "slots of the cluster moved to other servers while the devices were read, so some would be missing; "
         + "export again when the cluster is not being changed"))
-
-  private func page(
-    _ prefix: String, of server: Int, from cursor: String
-  ) async throws(BackupError) -> RedisClient.ScannedPage {
-    do throws(RedisError) {
-      return try await connection.page(ofStrings: prefix, server: server, from: cursor)
-    } catch {
-      throw .redis(error)
-    }
-  }
 }
 
 /// The numbers of entries in a backup file that was written.

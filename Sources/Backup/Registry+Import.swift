@@ -18,7 +18,7 @@ extension Registry {
     do throws(BackupError) {
       let stream = BackupStream(try BackupFile.reading(path), source)
       while let entries = try await stream.next(limit: Registry.importBatch) {
-        done += try await restored(entries)
+        done += try await wrappingFaults(await restore(entries))
         done.firstLines = stream.firstLines
         onProgress(done)
       }
@@ -26,14 +26,6 @@ extension Registry {
       throw BackupFailure(cause: error, done: done)
     }
     return done
-  }
-
-  private func restored(_ entries: [BackupEntry]) async throws(BackupError) -> BackupSummary {
-    do throws(RedisError) {
-      return try await restore(entries)
-    } catch {
-      throw .redis(error)
-    }
   }
 }
 

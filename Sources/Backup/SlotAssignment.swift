@@ -24,11 +24,8 @@ struct SlotAssignment: Sendable, Equatable {
     guard connection.isCluster else { return SlotAssignment(nodes: []) }
     var nodes: [String] = []
     for server in 0..<connection.serverCount {
-      do throws(RedisError) {
-        nodes.append(try await connection.send(RedisCommand("CLUSTER", "NODES"), toServer: server).string ?? "")
-      } catch {
-        nodes.append("")
-      }
+      let reply = try? await connection.send(RedisCommand("CLUSTER", "NODES"), toServer: server)
+      nodes.append(reply?.string ?? "")
     }
     return SlotAssignment(nodes: nodes)
   }
