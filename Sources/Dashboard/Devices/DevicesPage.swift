@@ -136,10 +136,7 @@ struct DevicesPage: DashboardPage {
         continuation.resume(returning: $0)
       }
     }
-    switch result {
-    case .success(let count): return count > 0
-    case .failure(let error): throw PageError(error)
-    }
+    return try await refusingFaults(try result.get()) > 0
   }
 
   private func sendTest(
