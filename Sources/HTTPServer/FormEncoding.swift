@@ -1,7 +1,8 @@
-/// Reads `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
+/// Reads and writes `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
 public enum FormEncoding {
   /// The number of items of one query or form.
   public static let maximumItems = 100
+  private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:".utf8)
 
   /// Returns the items in their order, with repeated names. A `+` is a space. Returns nil if a percent escape is malformed or
   /// not UTF-8, or if there are more than ``maximumItems``.
@@ -17,6 +18,19 @@ public enum FormEncoding {
       items.append(item)
     }
     return items
+  }
+
+  /// Returns `?a=1&b=2`; nothing without items.
+  package static func query(_ items: [(String, String)]) -> String {
+    items.isEmpty ? "" : "?" + items.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
+  }
+
+  /// Escapes everything but letters, digits, `-`, `.`, `_`, `~` and `:`.
+  package static func encoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      let hex = String(byte, radix: 16, uppercase: true)
+      return plain.contains(byte) ? String(UnicodeScalar(byte)) : byte < 16 ? "%0\(hex)" : "%\(hex)"
+    }.joined()
   }
 
   /// Decodes percent escapes once. Returns nil if one is malformed, or the result is not UTF-8.

@@ -26,7 +26,7 @@ struct SignIn {
 
   /// Sends the browser to the sign-in page, and from there back to the page it asked for.
   func redirection(from request: HTTPRequest) -> HTTPResponse {
-    let page = String(request.path.dropFirst()) + PercentEncoding.query(request.query.map { ($0.name, $0.value) })
+    let page = String(request.path.dropFirst()) + FormEncoding.query(request.query.map { ($0.name, $0.value) })
     let links = Links(from: request.path)
     let next = next(page)
     return PageAnswer.redirect(to: links.link("sign-in", query: next.isEmpty ? [] : [(SignInPage.nextField, next)]))

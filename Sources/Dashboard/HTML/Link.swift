@@ -1,4 +1,4 @@
-import PushModel
+import HTTPServer
 
 /// A link to a page of the dashboard, relative to the page that contains it. So it works below any prefix of a proxy.
 struct Link: Sendable, Equatable {
@@ -24,7 +24,7 @@ struct Links: Sendable, Equatable {
   func link(_ path: StaticString, _ id: String? = nil, query: [(String, String)] = []) -> Link {
     var text = root + "\(path)"
     if let id { text += "/" + PathPart.text(id) }
-    return Link(text: text + PercentEncoding.query(query))
+    return Link(text: text + FormEncoding.query(query))
   }
 
   func link(_ section: Section) -> Link { Link(text: root + section.path) }
@@ -36,7 +36,7 @@ enum PathPart {
 
   /// Returns the part of a path that stands for `id`.
   static func text(_ id: String) -> String {
-    isMarked(id) ? "\(mark)" + PercentEncoding.encoded(id) : PercentEncoding.encoded(id)
+    isMarked(id) ? "\(mark)" + FormEncoding.encoded(id) : FormEncoding.encoded(id)
   }
 
   /// Returns the id that a decoded part of a path stands for.
@@ -47,25 +47,5 @@ enum PathPart {
   /// Whether an id is `.` or `..`, or is what stands for one.
   private static func isMarked(_ id: String) -> Bool {
     [".", ".."].contains(id.drop { $0 == mark })
-  }
-}
-
-/// Writes percent escapes.
-enum PercentEncoding {
-  private static let digits = Array("0123456789ABCDEF".utf8)
-  private static let plain = Charset("-._~:", length: 1...1)
-
-  /// Returns `?a=1&b=2`; nothing without items.
-  static func query(_ items: [(String, String)]) -> String {
-    items.isEmpty ? "" : "?" + items.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
-  }
-
-  /// Escapes everything but letters, digits, `-`, `.`, `_`, `~` and `:`.
-  static func encoded(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    for byte in text.utf8 {
-      bytes += plain.contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-    }
-    return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -53,7 +53,7 @@ struct PageRequest: Sendable {
     let kept = http.query.filter { item in !names.contains(item.name) }.map { ($0.name, $0.value) }
     let added = changes.compactMap { change in change.1.map { (change.0, $0) } }
     let last = http.path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-    return Link(text: "./" + last + PercentEncoding.query(kept + added))
+    return Link(text: "./" + last + FormEncoding.query(kept + added))
   }
 
   /// Only an admin who asks sees whole tokens.

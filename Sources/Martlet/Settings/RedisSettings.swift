@@ -1,4 +1,5 @@
 import Crypto
+import HTTPServer
 import Redis
 
 /// The settings of the connection to Redis: `REDIS_URL`, `REDIS_URL_FILE`, or the pair of variables of hosted key-value stores.
@@ -72,7 +73,7 @@ package enum RedisSettings {
     guard host.lowercased().hasPrefix(scheme) else { return nil }
     let name = host.dropFirst(scheme.count).prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" }
     guard !name.isEmpty else { return nil }
-    return "rediss://default:\(percentEncoded(token))@\(name):6379"
+    return "rediss://default:\(FormEncoding.encoded(token))@\(name):6379"
   }
 
   /// Returns the variables of the pair that are not set.
@@ -104,13 +105,5 @@ package enum RedisSettings {
       reader.report(name, seen: "\(error)", expected: expected)
       return nil
     }
-  }
-
-  private static func percentEncoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      let scalar = Unicode.Scalar(byte)
-      let isPlain = byte < 0x80 && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
-      return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
   }
 }

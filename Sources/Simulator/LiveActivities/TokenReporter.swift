@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPClient
+import HTTPServer
 import JSON
 import Telemetry
 
@@ -49,7 +50,7 @@ extension LiveDevice.Report {
   /// `PUT /activities/{activity id}`; nil if the device has no sidecar.
   func call(from owner: LiveDevice.Owner) -> HTTPCall? {
     guard let sidecar = owner.sidecar else { return nil }
-    var call = HTTPCall(url: "\(sidecar)/activities/\(percentEncoded(activityID))")
+    var call = HTTPCall(url: "\(sidecar)/activities/\(FormEncoding.encoded(activityID))")
     call.method = .put
     call.timeout = .seconds(5)
     call.headers = [
@@ -61,13 +62,4 @@ extension LiveDevice.Report {
     call.body = body.bytes
     return call
   }
-}
-
-/// Encodes a segment of a path.
-private func percentEncoded(_ text: String) -> String {
-  let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-  return text.utf8.map { byte in
-    let hex = String(byte, radix: 16, uppercase: true)
-    return plain.contains(byte) ? String(UnicodeScalar(byte)) : hex.utf8.count < 2 ? "%0\(hex)" : "%\(hex)"
-  }.joined()
 }

@@ -53,7 +53,7 @@ final class DashboardFixture {
   func post(
     _ path: String, _ form: [(String, String)], as user: String? = nil, _ fields: [(String, String)] = []
   ) async throws -> WebAnswer {
-    let body = form.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
+    let body = form.map { "\(FormEncoding.encoded($0.0))=\(FormEncoding.encoded($0.1))" }.joined(separator: "&")
     return try await WebAnswer.ask(port: dashboard.port, "POST", path, fields, user: user, body: body)
   }
 

@@ -137,7 +137,7 @@ struct EnvironmentReaderTests {
   @Test func `the key-value store's pair becomes a TLS URL`() {
     #expect(
       RedisSettings.url(host: "https://eu1-x.example.com/path", token: "a/b")
-        == "rediss://default:a%2fb@eu1-x.example.com:6379")
+        == "rediss://default:a%2Fb@eu1-x.example.com:6379")
     #expect(RedisSettings.url(host: "http://x", token: "t") == nil)
   }
 }
