@@ -64,7 +64,7 @@ enum EnqueueCommand: Command {
     let isDry = line.has("dry-run")
     if isFromFlags {
       let job = try checked(job(from: line), policies, configuration.queues + [queue])
-      if !isDry { try await configuration.withConnection { try await push([job], to: queue, $0) } }
+      if !isDry { try await configuration.withConnection { try await push(job, to: queue, $0) } }
       report(job, queue, line)
       return .done
     }
@@ -94,7 +94,7 @@ enum EnqueueCommand: Command {
     for (number, bytes) in Console.filledLines(maximumBytes: Job.maximumBytes) {
       do {
         let job = try checked(bytes)
-        if !line.has("dry-run") { try await push([job], to: queue, connection) }
+        if !line.has("dry-run") { try await push(job, to: queue, connection) }
         report(job, queue, line)
       } catch CommandError.failed(let message) {
         Console.complain("martlet enqueue: line \(number): \(TerminalText.line(message))\n")
@@ -105,10 +105,8 @@ enum EnqueueCommand: Command {
   }
 
   @EventLoop
-  private static func push(_ jobs: [CheckedJob], to queue: String, _ connection: RedisClient) async throws {
-    var command = RedisCommand("LPUSH", queue)
-    for job in jobs { command.append(job.bytes) }
-    _ = try await connection.send(command)
+  private static func push(_ job: CheckedJob, to queue: String, _ connection: RedisClient) async throws {
+    _ = try await connection.send(RedisCommand("LPUSH", queue).with(job.bytes))
   }
 
   private static func report(_ job: CheckedJob, _ queue: String, _ line: CommandLineWords) {
