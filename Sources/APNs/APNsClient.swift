@@ -38,7 +38,6 @@ public final class APNsClient {
   var pools = EnvironmentPools()
   /// Those of broadcasts, while another origin than the gateways takes them. They say nothing about the gateways.
   var broadcastPools = EnvironmentPools()
-  private var answers: AnswerTimer
   var ticker: LoopTimer?
   private(set) var isShutDown = false
   private var wasConnected = false
@@ -60,7 +59,6 @@ public final class APNsClient {
     instruments = parts.instruments
     refusals = parts.refusals
     requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
-    answers = AnswerTimer(slowAnswer: configuration.limits.slowAnswer)
     keys = ProviderKeyRing(keys: configuration.keys, limits: configuration.limits, log: log)
   }
 
@@ -121,14 +119,6 @@ public final class APNsClient {
     return .nanoseconds(Int64(clamping: now > since ? now - since : 0))
   }
 
-  /// Returns how quickly APNs has answered since the last call.
-  public func takeAnswerTimes() -> AnswerTimes {
-    answers.take(oldest: pools.all.compactMap(\.oldestSentAt).min(), now: Clock.monotonicNanoseconds)
-  }
-
-  /// Counts only the answers to pushes that are sent from now on.
-  public func restartAnswerTimes() { answers.restart(now: Clock.monotonicNanoseconds) }
-
   /// The number of connections that take pushes, for the default environment and those that pushes were sent to.
   var openConnections: [(environment: PushEnvironment, count: Int)] {
     PushEnvironment.allCases.compactMap { environment in
@@ -179,7 +169,6 @@ public final class APNsClient {
     push.isFinished = true
     // A completion may have submitted this push after `now` was taken.
     instruments.record(outcome, nanoseconds: now > push.sentAt ? now - push.sentAt : 0)
-    if case .answered = outcome { answers.answered(sentAt: push.sentAt, now: now) }
     push.ended(outcome)
   }
 

@@ -179,8 +179,6 @@ extension APNsConfiguration {
   public struct Limits: Sendable {
     /// From `send` to the outcome, including the time in the queue.
     public var requestTimeout: Duration = .seconds(20)
-    /// Answers that take longer are slow: see ``AnswerTimes``.
-    public var slowAnswer: Duration = .seconds(1)
     /// DNS, TCP and TLS together.
     public var connectTimeout: Duration = .seconds(10)
     /// After this long without a connection, pushes end at once as not processed.

@@ -102,7 +102,7 @@ package final class WorkerService {
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
     reporter = WorkerReporter(context, pipeline.cleanup.removed)
-    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, pipeline: pipeline, log: log) }
+    concurrency = clients.map { _ in ConcurrencyControl(permits: permits, pipeline: pipeline, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
