@@ -102,7 +102,7 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
