@@ -130,26 +130,6 @@ struct RedisPartsTests {
     }
   }
 
-  @Test func `pending replies keep their order through growth and compaction`() {
-    var pending = PendingReplies()
-    var next: UInt64 = 0
-    var expected: UInt64 = 0
-    for round in 0..<50 {
-      for _ in 0..<(round % 7) * 300 {
-        pending.append(PendingReplies.Element(position: next, deadline: 0) { _ in })
-        next += 1
-      }
-      for _ in 0..<(round % 5) * 350 {
-        guard let element = pending.popFirst() else { break }
-        #expect(element.position == expected)
-        expected += 1
-      }
-      #expect(pending.isEmpty == (next == expected))
-    }
-    #expect(pending.removeAll().map(\.position) == Array(expected..<next))
-    #expect(pending.isEmpty)
-  }
-
   @Test func `the names of a script are locals, and a list has any number of words`() {
     let script = RedisScript(keys: ["key", "others..."], arguments: ["word", "numbers..."], "return 1")
     #expect(
