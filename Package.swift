@@ -44,8 +44,8 @@ let package = Package(
     .systemLibrary(name: "CMicroHTTPD"),
 
     module("EventLoop"),
-    module("Telemetry", ["EventLoop"]),
     module("JSON"),
+    module("Telemetry", ["EventLoop", "JSON"]),
     module("Crypto", ["COpenSSL"]),
 
     module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "JSON", "Telemetry"]),
