@@ -129,14 +129,7 @@ package final class WorkerService {
   }
 
   /// The answer of `/readyz`.
-  package var readiness: HTTPResponse {
-    let lease = queue.lease.mayClaim ? Readiness.Redis.confirmed : .unconfirmed
-    let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
-    return Readiness(
-      redis: context.connection.isReady ? lease : .unreachable, apns: apns, isStopping: phase != .running,
-      pausedRoutes: clients?.pausedRoutes ?? [], refusedKeys: clients?.refusedKeys ?? []
-    ).response
-  }
+  package var readiness: HTTPResponse { reporter.readiness(isStopping: phase != .running) }
 
   package func start() throws {
     observeQueue()
