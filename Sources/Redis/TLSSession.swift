@@ -62,7 +62,7 @@ final class TLSSession {
     }
   }
 
-  func read(into buffer: inout [UInt8]) -> Transport.Reading {
+  func read(into buffer: inout [UInt8]) -> Transport.Progress {
     ERR_clear_error()
     var count = 0
     let code = buffer.withUnsafeMutableBytes { SSL_read_ex(session, $0.baseAddress, $0.count, &count) }
@@ -75,7 +75,7 @@ final class TLSSession {
     }
   }
 
-  func write(_ bytes: [UInt8], from start: Int) -> Transport.Writing {
+  func write(_ bytes: [UInt8], from start: Int) -> Transport.Progress {
     ERR_clear_error()
     var count = 0
     let code = bytes.withUnsafeBytes { buffer in
