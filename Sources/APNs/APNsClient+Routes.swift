@@ -64,7 +64,7 @@ extension APNsClient {
       return .finish
     }
     let meaning = AnswerMeaning(answer)
-    refusals.record(push, answer, isFault: meaning == .ourBug, now: now)
+    refusals.record(push, answer, isFault: meaning == .ourBug)
     switch meaning {
     case .providerRefused:
       instruments.recordTokenRefusal(answer)

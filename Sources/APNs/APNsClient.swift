@@ -79,7 +79,7 @@ public final class APNsClient {
     push.deadline = now + requestNanoseconds
     guard !isShutDown else { return leave(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal {
-      refusals.record(push, refusal, now: now)
+      refusals.record(push, refusal)
       return finishLater(push, .answered(refusal))
     }
     enqueue(push, now: now)
