@@ -44,8 +44,8 @@ let package = Package(
     .systemLibrary(name: "CMicroHTTPD"),
 
     module("EventLoop"),
-    module("Telemetry", ["EventLoop"]),
     module("JSON"),
+    module("Telemetry", ["EventLoop", "JSON"]),
     module("Crypto", ["COpenSSL"]),
 
     module("Redis", ["CHiredis", "COpenSSL", "Crypto", "EventLoop", "JSON", "Telemetry"]),
@@ -102,10 +102,10 @@ let package = Package(
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
-      name: "Bench", dependencies: ["APNs", "EventLoop", "PushModel", "Telemetry"], path: "Tools/Bench",
+      name: "Bench", dependencies: ["APNs", "EventLoop", "HTTPClient", "PushModel", "Telemetry"], path: "Tools/Bench",
       swiftSettings: strict),
     .executableTarget(
       name: "Chaos", dependencies: ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"], path: "Tools/Chaos",
@@ -129,7 +129,7 @@ let package = Package(
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
-    tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "PushModel", "Telemetry", "TestSupport"]),
+    tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["Crypto", "JSON", "Policy", "PushModel", "TestSupport"]),
     tests("Policy", ["JSON", "Jobs", "TestSupport"]),
@@ -189,8 +189,9 @@ let package = Package(
     tests(
       "Martlet",
       [
-        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON", "Operations", "Policy",
-        "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
+        "Operations", "Policy", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry",
+        "TestSupport", "Worker",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -9,7 +9,7 @@ extension APNsClient {
   private func tick() {
     let now = Clock.monotonicNanoseconds
     for pool in allPools { pool.tick(now: now) }
-    refusals.tick(now: now)
+    refusals.tick()
     if keys.retryIfDue(now: now) { renewConnections() }
     closeIdle(opensOnDemand ? allPools : broadcastPools.all, now: now)
     if !opensOnDemand { standBy(now: now) }

@@ -19,31 +19,19 @@ enum Reaction: Equatable {
 extension APNsClient {
   /// Returns the time until the next probe of the push's route; nil if it is not paused.
   public func untilProbe(for push: Push) -> Duration? {
-    guard let pause = push.route?.pause else { return nil }
+    guard let route = push.route, route.isPaused else { return nil }
     let now = Clock.monotonicNanoseconds
-    return .nanoseconds(Int64(clamping: pause.nextProbeAt > now ? pause.nextProbeAt - now : 0))
+    return .nanoseconds(Int64(clamping: route.nextProbeAt > now ? route.nextProbeAt - now : 0))
   }
 
   /// The id of the key that signs.
   public var signingKeyID: String { configuration.keyNames[keys.current].keyID }
 
   /// The paused routes, the longest paused first; at most ``RouteNotice/maximumListed``.
-  public var pausedRoutes: [RouteNotice] {
-    listed { route in
-      route.pause.map {
-        RouteNotice(environment: route.environment, topic: route.topic, reason: $0.reason, since: $0.since)
-      }
-    }
-  }
+  public var pausedRoutes: [RouteNotice] { listed(\.pause) }
 
   /// The routes whose tokens are no longer removed. Pushes are still sent to them.
-  public var stoppedRemovals: [RouteNotice] {
-    listed { route in
-      route.removalStop.map {
-        RouteNotice(environment: route.environment, topic: route.topic, reason: $0.reason, since: $0.since)
-      }
-    }
-  }
+  public var stoppedRemovals: [RouteNotice] { listed(\.removalStop) }
 
   /// Returns whether the token of `push` may be removed because of `answer`.
   ///
@@ -76,7 +64,7 @@ extension APNsClient {
       return .finish
     }
     let meaning = AnswerMeaning(answer)
-    refusals.record(push, answer, isFault: meaning == .ourBug, now: now)
+    refusals.record(push, answer, isFault: meaning == .ourBug)
     switch meaning {
     case .providerRefused:
       instruments.recordTokenRefusal(answer)
@@ -164,14 +152,9 @@ extension APNsClient {
   private func pause(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
     guard let route = push.route, route.isPaused || route.provenAt < push.sentAt else { return }
     let reason = answer.reason ?? "HTTP_\(answer.status)"
-    let since = Clock.unixMilliseconds
-    let wasPaused = route.isPaused
     let nextProbeAt = now + configuration.limits.probeInterval.unsignedNanoseconds
-    guard route.pause(reason: reason, since: since, nextProbeAt: nextProbeAt) else { return }
-    if !wasPaused {
-      onRouteChange?(
-        .paused(RouteNotice(environment: route.environment, topic: route.topic, reason: reason, since: since)))
-    }
+    guard route.pause(reason: reason, since: Clock.unixMilliseconds, nextProbeAt: nextProbeAt) else { return }
+    if let pause = route.pause { onRouteChange?(.paused(pause)) }
     log.error(
       "APNs route paused: its jobs are kept, one push a minute tries it again",
       [
@@ -190,9 +173,7 @@ extension APNsClient {
         "reason": .init(pause.reason), "environment": .init(route.environment.rawValue), "topic": .init(route.topic),
         "seconds": .init((Clock.unixMilliseconds - pause.since) / 1000),
       ])
-    onRouteChange?(
-      .resumed(
-        RouteNotice(environment: route.environment, topic: route.topic, reason: pause.reason, since: pause.since)))
+    onRouteChange?(.resumed(pause))
     announceStateChange()
   }
 

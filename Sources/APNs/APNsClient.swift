@@ -38,7 +38,6 @@ public final class APNsClient {
   var pools = EnvironmentPools()
   /// Those of broadcasts, while another origin than the gateways takes them. They say nothing about the gateways.
   var broadcastPools = EnvironmentPools()
-  private var answers: AnswerTimer
   var ticker: LoopTimer?
   private(set) var isShutDown = false
   private var wasConnected = false
@@ -60,7 +59,6 @@ public final class APNsClient {
     instruments = parts.instruments
     refusals = parts.refusals
     requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
-    answers = AnswerTimer(slowAnswer: configuration.limits.slowAnswer)
     keys = ProviderKeyRing(keys: configuration.keys, limits: configuration.limits, log: log)
   }
 
@@ -81,7 +79,7 @@ public final class APNsClient {
     push.deadline = now + requestNanoseconds
     guard !isShutDown else { return leave(push, .notProcessed("ShuttingDown")) }
     if let refusal = push.localRefusal {
-      refusals.record(push, refusal, now: now)
+      refusals.record(push, refusal)
       return finishLater(push, .answered(refusal))
     }
     enqueue(push, now: now)
@@ -120,14 +118,6 @@ public final class APNsClient {
     let now = Clock.monotonicNanoseconds
     return .nanoseconds(Int64(clamping: now > since ? now - since : 0))
   }
-
-  /// Returns how quickly APNs has answered since the last call.
-  public func takeAnswerTimes() -> AnswerTimes {
-    answers.take(oldest: pools.all.compactMap(\.oldestSentAt).min(), now: Clock.monotonicNanoseconds)
-  }
-
-  /// Counts only the answers to pushes that are sent from now on.
-  public func restartAnswerTimes() { answers.restart(now: Clock.monotonicNanoseconds) }
 
   /// The number of connections that take pushes, for the default environment and those that pushes were sent to.
   var openConnections: [(environment: PushEnvironment, count: Int)] {
@@ -179,7 +169,6 @@ public final class APNsClient {
     push.isFinished = true
     // A completion may have submitted this push after `now` was taken.
     instruments.record(outcome, nanoseconds: now > push.sentAt ? now - push.sentAt : 0)
-    if case .answered = outcome { answers.answered(sentAt: push.sentAt, now: now) }
     push.ended(outcome)
   }
 

@@ -1,6 +1,6 @@
+public import HTTPClient
 public import PushModel
 import EventLoop
-import HTTPClient
 
 /// How to reach APNs, and the credentials to use. Valid as a whole once made.
 public struct APNsConfiguration: Sendable {
@@ -30,15 +30,15 @@ public struct APNsConfiguration: Sendable {
     public var broadcastOverride: String?
     /// An https URL whose origin manages the channels of both environments in place of Apple's servers.
     public var channelsOverride: String?
-    /// One or more authorities to trust in addition to the system's.
-    public let caCertificatePEM: String?
-    /// The same, already read: many apps share the certificates of one file.
-    package var authorities: TrustedAuthorities?
+    /// Trusted in addition to the system's.
+    public var authorities: TrustedCertificates?
 
-    public init(endpointOverride: String? = nil, sandboxOverride: String? = nil, caCertificatePEM: String? = nil) {
+    public init(
+      endpointOverride: String? = nil, sandboxOverride: String? = nil, authorities: TrustedCertificates? = nil
+    ) {
       self.endpointOverride = endpointOverride
       self.sandboxOverride = sandboxOverride
-      self.caCertificatePEM = caCertificatePEM
+      self.authorities = authorities
     }
   }
 
@@ -95,12 +95,10 @@ public struct APNsConfiguration: Sendable {
     broadcasts = try gateway.broadcastOverride.map { text throws(APNsError) in try BroadcastOrigins(text) }
     channels = try gateway.channelsOverride.map { text throws(APNsError) in try Origin(text) }
     environments = only.map { [$0] } ?? PushEnvironment.allCases
-    var authorities = gateway.authorities
-    if authorities == nil, let pem = gateway.caCertificatePEM { authorities = try TrustedAuthorities(pem: pem) }
-    self.authorities = authorities?.certificates
+    authorities = gateway.authorities
     identity = ClientIdentity(
       keys: credentials, origins: [production.url, sandbox.url, broadcasts?.production.url], environment: only,
-      authorities: self.authorities?.digest, connections: connectionsPerEnvironment)
+      authorities: authorities?.digest, connections: connectionsPerEnvironment)
     self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
     self.limits = limits
@@ -167,11 +165,6 @@ extension APNsConfiguration {
   package static func check(_ key: Credentials) throws(APNsError) {
     _ = try ProviderKey(keyID: key.keyID, teamID: key.teamID, pem: key.privateKeyPEM)
   }
-
-  /// Throws the error that ``init`` would throw for this certificate.
-  package static func check(caCertificatePEM: String) throws(APNsError) {
-    _ = try TrustedAuthorities(pem: caCertificatePEM)
-  }
 }
 
 extension APNsConfiguration {
@@ -179,8 +172,6 @@ extension APNsConfiguration {
   public struct Limits: Sendable {
     /// From `send` to the outcome, including the time in the queue.
     public var requestTimeout: Duration = .seconds(20)
-    /// Answers that take longer are slow: see ``AnswerTimes``.
-    public var slowAnswer: Duration = .seconds(1)
     /// DNS, TCP and TLS together.
     public var connectTimeout: Duration = .seconds(10)
     /// After this long without a connection, pushes end at once as not processed.

@@ -1,5 +1,3 @@
-import HTTPClient
-
 /// Why a push could not be sent. A refusal by APNs is not an error but an ``APNsAnswer``.
 public enum APNsError: Error, Sendable, Equatable, CustomStringConvertible {
   /// A setting is invalid. The text names the setting and what is expected.
@@ -8,13 +6,6 @@ public enum APNsError: Error, Sendable, Equatable, CustomStringConvertible {
   case connection(String)
   /// The provider token could not be signed.
   case signing(String)
-
-  init(_ error: HTTPClientError) {
-    switch error {
-    case .configuration(let text): self = .configuration(text)
-    default: self = .connection(error.description)
-    }
-  }
 
   public var description: String {
     switch self {

@@ -1,5 +1,4 @@
 import Crypto
-import HTTPClient
 import PushModel
 
 /// What distinguishes clients: apps with equal identities share one client and its connections.
@@ -31,19 +30,5 @@ struct ClientIdentity: Hashable, Sendable {
     self.environment = environment
     self.authorities = authorities
     self.connections = connections
-  }
-}
-
-/// Certificates to trust in addition to the system's, read once for all apps that name their file.
-package struct TrustedAuthorities: Sendable {
-  let certificates: TrustedCertificates
-
-  /// Throws ``APNsError/configuration(_:)`` if `pem` is not the text of one or more certificates.
-  package init(pem: String) throws(APNsError) {
-    do throws(HTTPClientError) {
-      certificates = try TrustedCertificates(pem: pem)
-    } catch {
-      throw APNsError(error)
-    }
   }
 }

@@ -55,9 +55,6 @@ final class ConnectionPool {
 
   private var hasConnection: Bool { members.contains { $0.connection?.isReady == true } }
 
-  /// When the oldest push on a connection was sent.
-  var oldestSentAt: UInt64? { connections.compactMap { $0.inFlight.first?.sentAt }.min() }
-
   /// Since when the gateway has been paused or out of reach; nil if it takes pushes.
   var unavailableSince: UInt64? {
     if let since = pause.since { return since }

@@ -100,7 +100,7 @@ final class PoolMember {
       let result = Result { () throws(HTTPClientError) in
         try SecureChannel(
           to: origin.address, authorities: authorities, buffers: buffers, connectMilliseconds: milliseconds)
-      }.mapError { APNsError($0) }
+      }.mapError { APNsError.connection($0.description) }
       EventLoop.run { self.opened(result) }
     }
   }

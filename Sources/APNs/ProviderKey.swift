@@ -1,11 +1,12 @@
 import CGnuTLS
 import Crypto
+import PushModel
 
 /// The private key of a team; signs provider tokens.
 ///
 /// `@unchecked`: the key is never changed after `init`, and GnuTLS allows reading an object from any thread.
 final class ProviderKey: @unchecked Sendable {
-  private static let maximumIdentifierCharacters = 32
+  private static let identifier = Charset("", length: 1...32)
   /// The size of r and of s of a signature with P-256.
   private static let scalarBytes = 32
 
@@ -29,10 +30,7 @@ final class ProviderKey: @unchecked Sendable {
     gnutls_privkey_deinit(key)
   }
 
-  static func isIdentifier(_ text: String) -> Bool {
-    (1...maximumIdentifierCharacters).contains(text.utf8.count)
-      && text.utf8.allSatisfy { Base64URL.alphabet.prefix(62).contains($0) }
-  }
+  static func isIdentifier(_ text: String) -> Bool { identifier.accepts(text) }
 
   /// Returns `<header>.<claims>.<signature>`, each base64url. `issuedAt` is in unix seconds.
   func sign(issuedAt: Int64) throws(APNsError) -> [UInt8] {

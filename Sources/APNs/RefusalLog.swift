@@ -7,7 +7,6 @@ import Telemetry
 final class RefusalLog {
   /// Reasons and topics come from outside. Combinations beyond this many are counted together.
   static let maximumKinds = 200
-  static let interval = Duration.seconds(60).unsignedNanoseconds
   /// Longer topics are truncated.
   private static let maximumTopicCharacters = 256
 
@@ -19,21 +18,17 @@ final class RefusalLog {
     static let other = Kind(reason: "other", topic: "other")
   }
 
-  private struct Count {
-    var sinceLine: Int
-    /// On CLOCK_MONOTONIC, nanoseconds.
-    var lineAt: UInt64
-  }
-
   private let log: Log
-  private var counts: [Kind: Count] = [:]
+  private let interval: Duration
+  private var warnings: [Kind: ThrottledWarning<Void>] = [:]
 
-  init(log: Log) {
+  init(log: Log, interval: Duration = .seconds(60)) {
     self.log = log
+    self.interval = interval
   }
 
   /// Logs and counts a refusal. With `isFault` the request was malformed, which is logged as an error.
-  func record(_ push: Push, _ answer: APNsAnswer, isFault: Bool = false, now: UInt64) {
+  func record(_ push: Push, _ answer: APNsAnswer, isFault: Bool = false) {
     let reason = answer.reason ?? "HTTP_\(answer.status)"
     let topic = String(push.shared.topic.prefix(RefusalLog.maximumTopicCharacters))
     log.debug(
@@ -44,29 +39,21 @@ final class RefusalLog {
         "apnsId": .init(push.apnsID),
       ])
     var kind = Kind(reason: reason, topic: topic, isFault: isFault)
-    if counts[kind] == nil, counts.count >= RefusalLog.maximumKinds { kind = .other }
-    guard counts[kind] == nil else {
-      counts[kind]?.sinceLine += 1
-      return
+    if warnings[kind] == nil, warnings.count >= RefusalLog.maximumKinds { kind = .other }
+    if let warning = warnings[kind] { return warning.note(()) }
+    let warning = ThrottledWarning<Void>(interval: interval) { [log, kind] count, _ in
+      RefusalLog.write(kind, count: count, to: log)
     }
-    counts[kind] = Count(sinceLine: 0, lineAt: now)
-    write(kind, count: 1)
+    warnings[kind] = warning
+    warning.note(())
   }
 
-  /// Logs the refusals since the last line of each kind, once a minute. Forgets kinds without a refusal for a minute.
-  func tick(now: UInt64) {
-    guard !counts.isEmpty else { return }
-    for (kind, count) in counts where now >= count.lineAt + RefusalLog.interval {
-      if count.sinceLine == 0 {
-        counts[kind] = nil
-      } else {
-        counts[kind] = Count(sinceLine: 0, lineAt: now)
-        write(kind, count: count.sinceLine)
-      }
-    }
+  /// Forgets kinds without a refusal for a minute.
+  func tick() {
+    if !warnings.isEmpty { warnings = warnings.filter { !$0.value.isQuiet } }
   }
 
-  private func write(_ kind: Kind, count: Int) {
+  private static func write(_ kind: Kind, count: Int, to log: Log) {
     if kind.isFault {
       log.error(
         "APNs reports a malformed request: a bug in this program, or in a proxy between it and APNs",

@@ -4,15 +4,6 @@ import EventLoop
 /// One environment and topic. A refusal because of the configuration applies to all pushes of the route.
 @EventLoop
 final class Route {
-  /// Only probes are sent while a route is paused.
-  struct Pause {
-    let reason: String
-    /// Unix milliseconds.
-    let since: Int64
-    /// On CLOCK_MONOTONIC, nanoseconds.
-    var nextProbeAt: UInt64
-  }
-
   let environment: PushEnvironment
   let topic: String
   /// Users and instances, each counted once.
@@ -20,9 +11,12 @@ final class Route {
   /// Anonymous devices, counted by token, so that registering thousands of them does not stop the removal of
   /// users' devices.
   private var unownedGuard = RemovalGuard()
-  /// The answer that stopped the removal of tokens, and when, in unix milliseconds.
-  private(set) var removalStop: (reason: String, since: Int64)?
-  private(set) var pause: Pause?
+  /// The answer that stopped the removal of tokens.
+  private(set) var removalStop: RouteNotice?
+  /// Only probes are sent while a route is paused.
+  private(set) var pause: RouteNotice?
+  /// Of a paused route, on CLOCK_MONOTONIC, nanoseconds.
+  private(set) var nextProbeAt: UInt64 = 0
   /// When APNs last accepted a push of this route, on CLOCK_MONOTONIC, nanoseconds.
   var provenAt: UInt64 = 0
 
@@ -35,26 +29,21 @@ final class Route {
 
   /// Pauses the route. Returns false if it is already paused; then only the next probe is postponed.
   func pause(reason: String, since: Int64, nextProbeAt: UInt64) -> Bool {
-    guard pause == nil else {
-      pause?.nextProbeAt = nextProbeAt
-      return false
-    }
-    pause = Pause(reason: reason, since: since, nextProbeAt: nextProbeAt)
+    self.nextProbeAt = nextProbeAt
+    guard !isPaused else { return false }
+    pause = notice(reason, since: since)
     return true
   }
 
   func resume() { pause = nil }
 
   /// Returns whether a push may be sent: the route is not paused, or a probe is due.
-  func admits(now: UInt64) -> Bool {
-    guard let pause else { return true }
-    return now >= pause.nextProbeAt
-  }
+  func admits(now: UInt64) -> Bool { !isPaused || now >= nextProbeAt }
 
   /// Starts a probe if one is due, and schedules the next for `next`. Returns whether it did.
   func takeProbe(now: UInt64, next: UInt64) -> Bool {
-    guard let pause, now >= pause.nextProbeAt else { return false }
-    self.pause?.nextProbeAt = next
+    guard isPaused, now >= nextProbeAt else { return false }
+    nextProbeAt = next
     return true
   }
 
@@ -70,7 +59,7 @@ final class Route {
       }
     guard hasChanged else { return false }
     let was = removalStop != nil
-    removalStop = isRemovalStopped ? removalStop ?? (reason ?? "", Clock.unixMilliseconds) : nil
+    removalStop = isRemovalStopped ? removalStop ?? notice(reason ?? "", since: Clock.unixMilliseconds) : nil
     return was != isRemovalStopped
   }
 
@@ -90,6 +79,10 @@ final class Route {
   /// Owners whose latest answer is remembered, and those of them whose token was refused.
   var guardCounts: (suspect: Int, all: Int) {
     (ownedGuard.suspects + unownedGuard.suspects, ownedGuard.ownerCount + unownedGuard.ownerCount)
+  }
+
+  private func notice(_ reason: String, since: Int64) -> RouteNotice {
+    RouteNotice(environment: environment, topic: topic, reason: reason, since: since)
   }
 
   /// When the route was paused or its removal stopped, whichever is earlier; nil if it is healthy. Unix milliseconds.

@@ -1,14 +1,15 @@
+import COpenSSL
+
 /// RFC 4648 section 4, with padding.
 public enum Base64 {
-  public static func encode(_ bytes: [UInt8]) -> String {
-    let text = Base64URL.encode(bytes).map { character in
-      switch character {
-      case UInt8(ascii: "-"): UInt8(ascii: "+")
-      case UInt8(ascii: "_"): UInt8(ascii: "/")
-      default: character
-      }
+  public static func encode(_ bytes: [UInt8]) -> String { String(decoding: digits(bytes), as: UTF8.self) }
+
+  /// The digits, with their padding.
+  static func digits(_ bytes: [UInt8]) -> [UInt8] {
+    // OpenSSL writes a zero behind them.
+    [UInt8](unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4 + 1) { digits, count in
+      count = Int(EVP_EncodeBlock(digits.baseAddress, bytes, Int32(bytes.count)))
     }
-    return String(decoding: text, as: UTF8.self) + String(repeating: "=", count: (3 - bytes.count % 3) % 3)
   }
 
   /// Returns nil if no bytes encode to `text`. The padding may be missing.
@@ -16,20 +17,14 @@ public enum Base64 {
 
   /// Not generic, because messages of Celery are decoded here, and the compiler specialises only within the module.
   private static func decode(bytes text: [UInt8]) -> [UInt8]? {
-    let digits = text.prefix { $0 != UInt8(ascii: "=") }
-    let padding = text.count - digits.count
-    guard padding == 0 || (text.count % 4 == 0 && padding <= 2 && text.suffix(padding).allSatisfy { $0 == 0x3D })
-    else { return nil }
-    var decoded: [UInt8] = []
-    decoded.reserveCapacity(digits.count)
-    for digit in digits {
-      switch digit {
-      case UInt8(ascii: "+"): decoded.append(UInt8(ascii: "-"))
-      case UInt8(ascii: "/"): decoded.append(UInt8(ascii: "_"))
-      case UInt8(ascii: "-"), UInt8(ascii: "_"): return nil
-      default: decoded.append(digit)
-      }
+    let padding = UInt8(ascii: "=")
+    guard text.count % 4 == 0 || text.last != padding else { return nil }
+    let padded = text + [UInt8](repeating: padding, count: (4 - text.count % 4) % 4)
+    let bytes = [UInt8](unsafeUninitializedCapacity: padded.count / 4 * 3) { bytes, count in
+      let decoded = Int(EVP_DecodeBlock(bytes.baseAddress, padded, Int32(padded.count)))
+      count = max(0, decoded - padded.reversed().prefix { $0 == padding }.count)
     }
-    return Base64URL.decode(decoded)
+    // OpenSSL also reads white space, and bits that are lost.
+    return digits(bytes) == padded ? bytes : nil
   }
 }

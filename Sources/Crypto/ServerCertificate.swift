@@ -38,40 +38,44 @@ public struct ServerCertificate: Sendable, Equatable {
   public func validity(at now: Int64) -> Validity {
     now < start ? .notYet : now > expiry ? .expired : .valid
   }
+
+  /// Makes an `SSL_CTX` of OpenSSL show the certificate with its intermediate certificates. Returns false if OpenSSL
+  /// reports an error.
+  package func use(in context: OpaquePointer) -> Bool {
+    ERR_clear_error()
+    guard let chain = try? CertificateChain(pem: Array(chain.utf8)), let key = try? PrivateKey(pem: Array(key.utf8))
+    else { return false }
+    return chain.use(with: key, in: context)
+  }
 }
 
 /// The certificates of a chain, at least one.
-private final class CertificateChain {
-  private let certificates: [OpaquePointer]
+private struct CertificateChain {
+  private let list: PEMCertificates
 
   init(pem: [UInt8]) throws(ServerCertificateError) {
-    let (certificates, isComplete) = pem.withUnsafeBytes(CertificateChain.read)
-    // From here on deinit frees them, even if this throws.
-    self.certificates = certificates
-    guard certificates.count <= ServerCertificateError.maximumCertificates else { throw .tooManyCertificates }
-    guard isComplete else { throw .malformedCertificate(number: certificates.count + 1) }
-    guard !certificates.isEmpty else { throw .noCertificate }
-  }
-
-  deinit {
-    for certificate in certificates { X509_free(certificate) }
+    list = PEMCertificates(pem, limit: ServerCertificateError.maximumCertificates + 1)
+    let count = list.certificates.count
+    guard count <= ServerCertificateError.maximumCertificates else { throw .tooManyCertificates }
+    guard list.isWhole else { throw .malformedCertificate(number: count + 1) }
+    guard count > 0 else { throw .noCertificate }
   }
 
   var text: String {
-    PEM.text { bio in certificates.allSatisfy { PEM_write_bio_X509(bio, $0) == 1 } }
+    PEM.text { bio in list.certificates.allSatisfy { PEM_write_bio_X509(bio, $0) == 1 } }
   }
 
   var subject: String {
     PEM.text { bio in
-      X509_NAME_print_ex(bio, X509_get_subject_name(certificates[0]), 0, martlet_rfc2253_name) >= 0
+      X509_NAME_print_ex(bio, X509_get_subject_name(list.certificates[0]), 0, martlet_rfc2253_name) >= 0
     }
   }
 
   /// The times of the server's own certificate, in unix seconds.
   var period: (start: Int64, end: Int64) {
     get throws(ServerCertificateError) {
-      guard let start = CertificateChain.seconds(X509_get0_notBefore(certificates[0])),
-        let end = CertificateChain.seconds(X509_get0_notAfter(certificates[0]))
+      guard let start = CertificateChain.seconds(X509_get0_notBefore(list.certificates[0])),
+        let end = CertificateChain.seconds(X509_get0_notAfter(list.certificates[0]))
       else { throw .malformedCertificate(number: 1) }
       return (start, end)
     }
@@ -79,30 +83,21 @@ private final class CertificateChain {
 
   func check(_ key: PrivateKey) throws(ServerCertificateError) {
     defer { ERR_clear_error() }
-    guard let index = certificates.firstIndex(where: { key.belongs(to: $0) }) else { throw .otherKey }
+    guard let index = list.certificates.firstIndex(where: { key.belongs(to: $0) }) else { throw .otherKey }
     guard index == 0 else { throw .misplacedCertificate(number: index + 1) }
+  }
+
+  func use(with key: PrivateKey, in context: OpaquePointer) -> Bool {
+    guard SSL_CTX_use_certificate(context, list.certificates[0]) == 1, key.use(in: context) else { return false }
+    return list.certificates.dropFirst().allSatisfy { issuer in
+      // SSL_CTX_add1_chain_cert is a macro.
+      SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(issuer)) == 1
+    }
   }
 
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
     var parts = tm()
     return ASN1_TIME_to_tm(time, &parts) == 1 ? Int64(timegm(&parts)) : nil
-  }
-
-  /// Returns the certificates before the first that cannot be read, and whether these are all. Ends behind one more than
-  /// there may be.
-  private static func read(_ bytes: UnsafeRawBufferPointer) -> ([OpaquePointer], isComplete: Bool) {
-    var certificates: [OpaquePointer] = []
-    guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return ([], false) }
-    defer { BIO_free(bio) }
-    ERR_clear_error()
-    while certificates.count <= ServerCertificateError.maximumCertificates,
-      let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil)
-    {
-      certificates.append(certificate)
-    }
-    let isComplete = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
-    ERR_clear_error()
-    return (certificates, isComplete)
   }
 }
 
@@ -128,6 +123,10 @@ private final class PrivateKey {
 
   func belongs(to certificate: OpaquePointer) -> Bool {
     X509_check_private_key(certificate, key) == 1
+  }
+
+  func use(in context: OpaquePointer) -> Bool {
+    SSL_CTX_use_PrivateKey(context, key) == 1
   }
 
   private static func read(_ bytes: UnsafeRawBufferPointer) -> OpaquePointer? {

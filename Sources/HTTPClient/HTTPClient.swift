@@ -27,14 +27,4 @@ public final class HTTPClient: Sendable {
     }
     return try result.get()
   }
-
-  /// Sends `body` and returns the answer, for any status.
-  public func post(
-    _ url: String, headers: [(name: String, value: String)], body: [UInt8], timeout: Duration = .seconds(10),
-    isolation: isolated (any Actor)? = #isolation
-  ) async throws(HTTPClientError) -> HTTPAnswer {
-    var call = HTTPCall(url: url, headers: headers, body: body)
-    call.timeout = timeout
-    return try await send(call)
-  }
 }

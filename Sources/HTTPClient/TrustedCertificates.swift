@@ -2,10 +2,8 @@ import COpenSSL
 import Crypto
 
 /// Certificates that are trusted in addition to the system's.
-///
-/// `@unchecked`: never changed after `init`, and OpenSSL counts references atomically.
-public final class TrustedCertificates: @unchecked Sendable {
-  private let certificates: [OpaquePointer]
+public struct TrustedCertificates: Sendable {
+  private let certificates: PEMCertificates
   /// SHA-256 of the PEM text.
   public let digest: [UInt8]
 
@@ -13,36 +11,14 @@ public final class TrustedCertificates: @unchecked Sendable {
   public init(pem: String) throws(HTTPClientError) {
     let expected = "expected PEM text, -----BEGIN CERTIFICATE-----"
     let text = Array(pem.utf8)
-    let (certificates, isWhole) = text.withUnsafeBytes(TrustedCertificates.read)
-    // From here on deinit frees them, even if this throws.
-    self.certificates = certificates
+    certificates = PEMCertificates(text)
     digest = SHA256.digest(text)
-    guard isWhole else {
-      throw .configuration("certificate \(certificates.count + 1) cannot be read; \(expected)")
-    }
-    guard !certificates.isEmpty else { throw .configuration("the text contains no certificate; \(expected)") }
+    let count = certificates.certificates.count
+    guard certificates.isWhole else { throw .configuration("certificate \(count + 1) cannot be read; \(expected)") }
+    guard count > 0 else { throw .configuration("the text contains no certificate; \(expected)") }
   }
 
-  deinit {
-    for certificate in certificates { X509_free(certificate) }
-  }
-
-  func add(to store: OpaquePointer?) -> Bool {
-    certificates.allSatisfy { X509_STORE_add_cert(store, $0) == 1 }
-  }
-
-  /// Returns the certificates before the first that cannot be read, and whether these are all.
-  private static func read(_ bytes: UnsafeRawBufferPointer) -> ([OpaquePointer], isWhole: Bool) {
-    var certificates: [OpaquePointer] = []
-    // OpenSSL reads from the bytes in place.
-    guard let bio = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return ([], false) }
-    defer { BIO_free(bio) }
-    ERR_clear_error()
-    while let certificate = PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) { certificates.append(certificate) }
-    let isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
-    ERR_clear_error()
-    return (certificates, isWhole)
-  }
+  func add(to store: OpaquePointer?) -> Bool { certificates.add(to: store) }
 }
 
 /// The server that a connection accepts: its certificate contains the host and is signed by a trusted authority. And the

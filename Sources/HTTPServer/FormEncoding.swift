@@ -1,3 +1,5 @@
+import JSON
+
 /// Reads and writes `a=1&b=x%20y`: queries, and bodies of type `application/x-www-form-urlencoded`.
 public enum FormEncoding {
   /// The number of items of one query or form.
@@ -47,30 +49,6 @@ public enum FormEncoding {
   }
 
   private static func decoded(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) -> String? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count)
-    var index = text.startIndex
-    while index < text.endIndex {
-      switch text[index] {
-      case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
-      case UInt8(ascii: "%"):
-        guard index + 2 < text.endIndex, let high = digit(text[index + 1]), let low = digit(text[index + 2])
-        else { return nil }
-        bytes.append(high << 4 | low)
-        index += 2
-      case let byte: bytes.append(byte)
-      }
-      index += 1
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    default: nil
-    }
+    [UInt8](percentDecoding: text, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
   }
 }

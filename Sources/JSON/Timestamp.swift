@@ -1,3 +1,7 @@
+#if canImport(Glibc)
+  import Glibc
+#endif
+
 /// Conversions of ISO 8601 times such as `2026-01-31T09:30:00.250+01:00`.
 public enum Timestamp {
   /// Year 9999, in unix milliseconds.
@@ -104,28 +108,11 @@ extension Timestamp {
   /// Returns unix milliseconds as `2023-12-01T10:00:00.000Z`. Times before 1970 or after 9999 are clamped.
   public static func text(_ milliseconds: Int64) -> String {
     let time = min(max(milliseconds, 0), maximum)
-    let (days, rest) = time.quotientAndRemainder(dividingBy: 86_400_000)
-    let (year, month, day) = date(days)
-    let (hour, minute, second) = (rest / 3_600_000, rest / 60_000 % 60, rest / 1000 % 60)
-    return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-      + "T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(rest % 1000, 3))Z"
-  }
-
-  /// Returns the Gregorian date of a number of days since 1 January 1970. Internally years begin in March, so that the
-  /// leap day is the last day of a year.
-  private static func date(_ days: Int64) -> (year: Int64, month: Int64, day: Int64) {
-    let (daysOfYear0, daysOf400Years): (Int64, Int64) = (719_468, 146_097)
-    let (era, dayOfEra) = (days + daysOfYear0).quotientAndRemainder(dividingBy: daysOf400Years)
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
-  }
-
-  private static func padded(_ number: Int64, _ digits: Int) -> String {
-    let text = String(number)
-    return String(repeating: "0", count: max(0, digits - text.count)) + text
+    var seconds = time_t(time / 1000)
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    return String(unsafeUninitializedCapacity: 32) { text in
+      text.withMemoryRebound(to: CChar.self) { strftime($0.baseAddress, $0.count, "%Y-%m-%dT%H:%M:%S", &parts) }
+    } + ".\(String(1000 + time % 1000).dropFirst())Z"
   }
 }

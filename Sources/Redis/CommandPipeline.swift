@@ -1,5 +1,14 @@
 import EventLoop
 
+/// A command without a reply yet.
+struct PendingReply {
+  /// Position of the command's first byte among all bytes of the connection.
+  let position: UInt64
+  /// On ``Clock/monotonicNanoseconds``.
+  let deadline: UInt64
+  let completion: CommandPipeline.Completion
+}
+
 /// The commands and replies of one open connection. Writes once per turn of the loop; replies arrive in order.
 ///
 /// Every command is completed exactly once, also if the connection ends.
@@ -27,7 +36,7 @@ final class CommandPipeline {
   private let transport: Transport
   private let reader: ReplyReader
   private var source: SocketSource?
-  private var pending = PendingReplies()
+  private var pending = FrontQueue<PendingReply>()
   private var deadlineTimer: LoopTimer?
   private var timerDeadline = UInt64.max
 
@@ -69,7 +78,7 @@ final class CommandPipeline {
     }
     for command in silent { command.write(to: &output) }
     command.write(to: &output)
-    pending.append(PendingReplies.Element(position: queuedBytes, deadline: deadline, completion: completion))
+    pending.append(PendingReply(position: queuedBytes, deadline: deadline, completion: completion))
     queuedBytes += UInt64(output.count - size)
     watchDeadline()
     guard !isFlushScheduled else { return }
@@ -183,7 +192,7 @@ extension CommandPipeline {
   /// Starts a timer for the oldest command. It keeps running if that is completed in time, which is cheaper than one
   /// timer per command.
   private func watchDeadline() {
-    guard isOpen, let deadline = pending.oldest?.deadline, deadline < timerDeadline else { return }
+    guard isOpen, let deadline = pending.first?.deadline, deadline < timerDeadline else { return }
     timerDeadline = deadline
     let now = Clock.monotonicNanoseconds
     let delay = deadline > now ? Int64(clamping: deadline - now) : 0
@@ -195,7 +204,7 @@ extension CommandPipeline {
     deadlineTimer = nil
     // The reply may have arrived while the process was stopped or the loop was busy.
     readReplies()
-    guard isOpen, let oldest = pending.oldest else { return }
+    guard isOpen, let oldest = pending.first else { return }
     guard oldest.deadline <= Clock.monotonicNanoseconds else { return watchDeadline() }
     lose("redis did not answer in time")
   }

@@ -124,18 +124,8 @@ extension RedisEndpoint {
   }
 
   private static func percentDecoded(_ text: Substring, _ part: String) throws(RedisError) -> String {
-    var bytes: [UInt8] = []
-    var rest = text.utf8[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      guard let digits = String(rest.prefix(2)), digits.utf8.count == 2,
-        digits.allSatisfy(\.isHexDigit), let decoded = UInt8(digits, radix: 16)
-      else { throw .configuration("has a '%' without two hexadecimal digits in the \(part): write %25 for a '%'") }
-      bytes.append(decoded)
-      rest = rest.dropFirst(2)
+    guard let bytes = [UInt8](percentDecoding: Array(text.utf8)[...]) else {
+      throw .configuration("has a '%' without two hexadecimal digits in the \(part): write %25 for a '%'")
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
       throw .configuration("has a \(part) that is not UTF-8")

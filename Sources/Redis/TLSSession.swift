@@ -26,7 +26,7 @@ final class TLSSession {
   ) throws(RedisError) {
     _ = TLSSession.ignoresBrokenPipes
     guard let context = SSL_CTX_new(TLS_client_method()) else { throw TLSSession.failure("cannot make a context") }
-    if let clientCertificate, !TLSSession.use(clientCertificate, in: context) {
+    if let clientCertificate, !clientCertificate.use(in: context) {
       SSL_CTX_free(context)
       throw TLSSession.failure("cannot use the client certificate (REDIS_CLIENT_CERT, REDIS_CLIENT_KEY)")
     }
@@ -62,7 +62,7 @@ final class TLSSession {
     }
   }
 
-  func read(into buffer: inout [UInt8]) -> Transport.Reading {
+  func read(into buffer: inout [UInt8]) -> Transport.Progress {
     ERR_clear_error()
     var count = 0
     let code = buffer.withUnsafeMutableBytes { SSL_read_ex(session, $0.baseAddress, $0.count, &count) }
@@ -75,7 +75,7 @@ final class TLSSession {
     }
   }
 
-  func write(_ bytes: [UInt8], from start: Int) -> Transport.Writing {
+  func write(_ bytes: [UInt8], from start: Int) -> Transport.Progress {
     ERR_clear_error()
     var count = 0
     let code = bytes.withUnsafeBytes { buffer in
@@ -101,39 +101,7 @@ final class TLSSession {
 extension TLSSession {
   /// Returns whether the text contains at least one readable certificate.
   static func isCertificatePEM(_ pem: String) -> Bool {
-    guard let store = X509_STORE_new() else { return false }
-    defer { X509_STORE_free(store) }
-    return add(pem, to: store)
-  }
-
-  /// Gives the context a certificate with its intermediate certificates, and the key.
-  private static func use(_ certificate: ServerCertificate, in context: OpaquePointer) -> Bool {
-    ERR_clear_error()
-    let chain = readAll(certificate.chain) { PEM_read_bio_X509($0, nil, nil, nil) }
-    defer { for certificate in chain { X509_free(certificate) } }
-    let keys = readAll(certificate.key) { PEM_read_bio_PrivateKey($0, nil, nil, nil) }
-    defer { for key in keys { EVP_PKEY_free(key) } }
-    guard let first = chain.first, let key = keys.first else { return false }
-    guard SSL_CTX_use_certificate(context, first) == 1, SSL_CTX_use_PrivateKey(context, key) == 1 else { return false }
-    return chain.dropFirst().allSatisfy { issuer in
-      // SSL_CTX_add1_chain_cert is a macro.
-      SSL_CTX_ctrl(context, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(issuer)) == 1
-    }
-  }
-
-  /// Returns what `read` finds in PEM text; the caller frees each.
-  private static func readAll(_ pem: String, _ read: (OpaquePointer) -> OpaquePointer?) -> [OpaquePointer] {
-    var pem = pem
-    return pem.withUTF8 { text in
-      guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return [] }
-      defer {
-        BIO_free(bio)
-        ERR_clear_error()
-      }
-      var found: [OpaquePointer] = []
-      while let next = read(bio) { found.append(next) }
-      return found
-    }
+    !PEMCertificates(Array(pem.utf8)).certificates.isEmpty
   }
 
   private static func makeSession(
@@ -146,7 +114,8 @@ extension TLSSession {
     SSL_CTX_ctrl(context, SSL_CTRL_MODE, Int(modes), nil)
     guard SSL_CTX_set_default_verify_paths(context) == 1 else { return nil }
     if let caCertificatePEM {
-      guard add(caCertificatePEM, to: SSL_CTX_get_cert_store(context)) else { return nil }
+      let authorities = PEMCertificates(Array(caCertificatePEM.utf8))
+      guard !authorities.certificates.isEmpty, authorities.add(to: SSL_CTX_get_cert_store(context)) else { return nil }
     }
     guard let session = SSL_new(context) else { return nil }
     guard SSL_set_fd(session, descriptor) == 1, expect(host, of: session) else {
@@ -166,22 +135,6 @@ extension TLSSession {
         session, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), UnsafeMutableRawPointer(mutating: name))
     }
     return named == 1 && SSL_set1_host(session, host) == 1
-  }
-
-  private static func add(_ pem: String, to store: OpaquePointer?) -> Bool {
-    var pem = pem
-    return pem.withUTF8 { text in
-      guard let bio = BIO_new_mem_buf(text.baseAddress, Int32(clamping: text.count)) else { return false }
-      defer { BIO_free(bio) }
-      var count = 0
-      while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
-        X509_STORE_add_cert(store, certificate)
-        X509_free(certificate)
-        count += 1
-      }
-      ERR_clear_error()
-      return count > 0
-    }
   }
 
   private static func failure(_ what: String) -> RedisError {

@@ -4,13 +4,8 @@ import Glibc
 ///
 /// `@unchecked`: used by one thread at a time: made on the connector's queue, then used on the loop only.
 final class Transport: @unchecked Sendable {
-  enum Reading: Equatable {
-    case bytes(Int)
-    case wouldBlock
-    case ended(String)
-  }
-
-  enum Writing: Equatable {
+  /// What became of a read or a write.
+  enum Progress: Equatable {
     case bytes(Int)
     case wouldBlock
     case ended(String)
@@ -28,11 +23,11 @@ final class Transport: @unchecked Sendable {
     close(descriptor)
   }
 
-  /// Whether received bytes may be buffered outside the kernel, so that one must read until ``Reading/wouldBlock``.
+  /// Whether received bytes may be buffered outside the kernel, so that one must read until ``Progress/wouldBlock``.
   var buffersBytes: Bool { tls != nil }
 
   /// Reads into `buffer` from its start.
-  func read(into buffer: inout [UInt8]) -> Reading {
+  func read(into buffer: inout [UInt8]) -> Progress {
     if let tls { return tls.read(into: &buffer) }
     while true {
       let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -44,7 +39,7 @@ final class Transport: @unchecked Sendable {
   }
 
   /// Writes as much as possible of `bytes` from `start` on.
-  func write(_ bytes: [UInt8], from start: Int) -> Writing {
+  func write(_ bytes: [UInt8], from start: Int) -> Progress {
     if let tls { return tls.write(bytes, from: start) }
     while true {
       let count = bytes.withUnsafeBytes { buffer in

@@ -11,8 +11,7 @@ struct LargeUsers {
 
   /// For each user whether it was logged that pushes do not reach all devices.
   private var remembered: [String: Bool] = [:]
-  private var waiting: [(user: String, completions: [Completion])] = []
-  private var isReading = false
+  private var waiting: [String: [Completion]] = [:]
 
   func contains(_ user: String) -> Bool {
     !remembered.isEmpty && remembered[user] != nil
@@ -35,25 +34,13 @@ struct LargeUsers {
     return true
   }
 
-  /// Queries that wait for the same user share one reading, if that has not begun.
-  mutating func wait(for user: String, _ completion: @escaping Completion) {
-    if let index = waiting.firstIndex(where: { $0.user == user }) {
-      waiting[index].completions.append(completion)
-    } else {
-      waiting.append((user, [completion]))
-    }
+  /// Queries that wait for the same user share one reading, if that has not begun. Returns whether this is the first.
+  mutating func wait(for user: String, _ completion: @escaping Completion) -> Bool {
+    waiting[user, default: []].append(completion)
+    return waiting[user]?.count == 1
   }
 
-  /// Begins the next reading. Returns nil if no query waits or a reading is running.
-  mutating func beginReading() -> (user: String, completions: [Completion])? {
-    guard !isReading, !waiting.isEmpty else { return nil }
-    isReading = true
-    return waiting.removeFirst()
-  }
-
-  mutating func endReading() {
-    isReading = false
-  }
+  mutating func takeQueries(of user: String) -> [Completion] { waiting.removeValue(forKey: user) ?? [] }
 }
 
 extension Registry {
@@ -63,17 +50,13 @@ extension Registry {
   /// Finds the devices of a user with a large set; see ``Resolution/largeUser``. Reads one set at a time, in parts, and
   /// removes entries that do not belong to the user.
   public func resolveLarge(_ user: String, completion: @escaping @EventLoop (Resolution) -> Void) {
-    largeUsers.wait(for: user, completion)
-    readNextLarge()
-  }
-
-  private func readNextLarge() {
-    guard let next = largeUsers.beginReading() else { return }
+    guard largeUsers.wait(for: user, completion) else { return }
     Task { @EventLoop in
-      let resolution = await readLarge(next.user)
-      largeUsers.endReading()
-      readNextLarge()
-      for completion in next.completions { completion(resolution) }
+      await largeReadings.take("")
+      let completions = largeUsers.takeQueries(of: user)
+      let resolution = await readLarge(user)
+      largeReadings.leave("")
+      for completion in completions { completion(resolution) }
     }
   }
 

@@ -2,16 +2,8 @@ import PushModel
 import EventLoop
 public import Redis
 
-/// What unregistering one device removed.
+/// What unregistering a device, or all devices of a user, removed.
 public struct Unregistration: Sendable, Equatable {
-  /// Whether the token was in the user's set.
-  public let removedEntry: Bool
-  /// Whether the metadata named the user.
-  public let removedMetadata: Bool
-}
-
-/// What unregistering all devices of a user removed.
-public struct BulkUnregistration: Sendable, Equatable {
   /// Well-formed tokens removed from the user's set.
   public var entries = 0
   /// Metadata removed that named the user.
@@ -34,14 +26,14 @@ extension Registry {
   public func unregister(token: String, username: String) async throws(RedisError) -> Unregistration {
     let outcome = try await executor.complete(.unregister(username), on: token)
     return Unregistration(
-      removedEntry: outcome.left.contains(.user(username)), removedMetadata: outcome.end == .written)
+      entries: outcome.left.contains(.user(username)) ? 1 : 0, metadata: outcome.end == .written ? 1 : 0)
   }
 
   /// Removes all devices from a user. The metadata of other owners is kept.
   ///
   /// Works in batches, so that Redis serves others in between.
-  public func unregisterAll(username: String) async throws(RedisError) -> BulkUnregistration {
-    var result = BulkUnregistration()
+  public func unregisterAll(username: String) async throws(RedisError) -> Unregistration {
+    var result = Unregistration()
     var cursor: String? = "0"
     while let from = cursor {
       let page = try await reader.scan(username, from: from)
@@ -56,7 +48,7 @@ extension Registry {
   }
 
   private func unregister(
-    _ entries: [[UInt8]], from username: String, _ result: inout BulkUnregistration
+    _ entries: [[UInt8]], from username: String, _ result: inout Unregistration
   ) async throws(RedisError) {
     let tokens = entries.filter { DeviceToken.isWellFormed($0) }
     let malformed = entries.filter { !DeviceToken.isWellFormed($0) }

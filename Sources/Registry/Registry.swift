@@ -28,6 +28,8 @@ public final class Registry {
   /// Nil if no events are written.
   let events: EventLog?
   var largeUsers = LargeUsers()
+  /// Large sets are read one at a time.
+  let largeReadings = Turns()
 
   /// Changes devices as the kind of server allows.
   let executor: any DeviceExecutor

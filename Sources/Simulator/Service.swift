@@ -46,12 +46,17 @@ final class Service {
       url: url, keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID, keyPath: keyPath)
   }
 
-  func readyLine() -> ReadyLine {
-    ReadyLine(
-      port: port, url: url, channels: "https://\(Service.place(arguments.channels, port: channelsPort))",
-      control: "http://\(Service.place(arguments.control, port: control.port))",
-      directory: workspace.directory, authorityPath: workspace.authorityPath, keyPath: keyPath,
-      keyID: gateway.verifier.keyID, teamID: gateway.verifier.teamID)
+  /// The line that is printed when the gateway is ready, without a line end. There is no `keyPath` if the key came from the
+  /// command line.
+  func readyLine() -> [UInt8] {
+    let object: JSONObject = [
+      "ready": true, "port": port, "url": url,
+      "channels": "https://\(Service.place(arguments.channels, port: channelsPort))",
+      "control": "http://\(Service.place(arguments.control, port: control.port))", "dir": workspace.directory,
+      "caCertificate": workspace.authorityPath, "keyPath": keyPath, "keyId": gateway.verifier.keyID,
+      "teamId": gateway.verifier.teamID,
+    ]
+    return object.bytes
   }
 
   /// Removes the directory unless the command line named it.
@@ -75,30 +80,5 @@ extension GatewaySettings {
     addedNanoseconds = UInt64(arguments.addedMilliseconds) * 1_000_000
     checksAuthorization = arguments.checksAuthorization
     tokenUpdateSeconds = Int64(arguments.tokenUpdateSeconds)
-  }
-}
-
-/// The line that is printed when the gateway is ready.
-struct ReadyLine: Equatable {
-  let port: Int
-  let url: String
-  /// The origin for the management of channels.
-  let channels: String
-  let control: String
-  let directory: String
-  let authorityPath: String
-  /// Nil if the key came from the command line.
-  let keyPath: String?
-  let keyID: String
-  let teamID: String
-
-  /// One line, without a line end.
-  var json: [UInt8] {
-    let object: JSONObject = [
-      "ready": true, "port": port, "url": url, "channels": channels, "control": control, "dir": directory,
-      "caCertificate": authorityPath,
-      "keyPath": keyPath, "keyId": keyID, "teamId": teamID,
-    ]
-    return object.bytes
   }
 }

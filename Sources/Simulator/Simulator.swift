@@ -36,7 +36,7 @@ enum Simulator {
       let service = try Service(arguments, log: Log(level: .info))
       running = service
       try service.start()
-      write(service.readyLine().json + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+      write(service.readyLine() + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
     } catch {
       write("apns-simulator: \(error)\n", to: STDERR_FILENO)
       exit(1)

@@ -1,3 +1,5 @@
+import EventLoop
+
 #if canImport(Glibc)
   import Glibc
 #endif
@@ -85,11 +87,8 @@ public struct Log: Sendable {
 
   private func log(_ level: LogLevel, _ message: StaticString, _ fields: KeyValuePairs<String, Field>) {
     guard level <= self.level else { return }
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
     let entry = LogEntry(
-      unixMilliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000, level: level,
-      message: "\(message)", fields: fields)
+      unixMilliseconds: Clock.unixMilliseconds, level: level, message: "\(message)", fields: fields)
     write(isText ? entry.text : entry.json)
   }
 }

@@ -1,6 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#endif
+import JSON
 
 /// One event of the log.
 struct LogEntry {
@@ -44,18 +42,7 @@ struct LogEntry {
     return line + "\n"
   }
 
-  private var timestamp: String {
-    var seconds = time_t(unixMilliseconds / 1000)
-    var parts = tm()
-    gmtime_r(&seconds, &parts)
-    func padded(_ value: some BinaryInteger, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    let date = "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
-    let clock = "\(padded(parts.tm_hour, 2)):\(padded(parts.tm_min, 2)):\(padded(parts.tm_sec, 2))"
-    return "\(date)T\(clock).\(padded(unixMilliseconds % 1000, 3))Z"
-  }
+  private var timestamp: String { Timestamp.text(unixMilliseconds) }
 
   /// Replaces control characters, with which a hostile value could forge lines or move the cursor.
   private static func printable(_ string: String) -> String {

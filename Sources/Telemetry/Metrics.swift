@@ -16,8 +16,7 @@ public final class Metrics {
 
   /// A counter that is kept elsewhere and read on each scrape.
   public func counter(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
-    let head = MetricHead(name: name, type: .counter, help: help)
-    _ = add(ObservedFamily(head, labels: []) { [([], Double(read()))] })
+    observe(name, .counter, help) { [([], Double(read()))] }
   }
 
   /// One counter for each value of `label`.
@@ -32,30 +31,20 @@ public final class Metrics {
 
   /// A number that is read on each scrape.
   public func gauge(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
-    let head = MetricHead(name: name, type: .gauge, help: help)
-    _ = add(ObservedFamily(head, labels: []) { [([], Double(read()))] })
+    observe(name, .gauge, help) { [([], Double(read()))] }
   }
 
   /// Numbers that are read on each scrape. Each has a value for each label, in their order; there must be few of them.
   public func gauge(
     _ name: String, labels: [String], help: String, read: @escaping @EventLoop () -> [([String], Double)]
   ) {
-    _ = add(ObservedFamily(MetricHead(name: name, type: .gauge, help: help), labels: labels, read: read))
+    observe(name, .gauge, help, labels: labels, read)
   }
 
   /// A histogram of durations; the unit is seconds. `bounds` are the upper bounds of the buckets, by default 100 us to
   /// 5 minutes.
   public func histogram(_ name: String, help: String, bounds: [Duration]? = nil) -> Histogram {
     add(Histogram(MetricHead(name: name, type: .histogram, help: help), bounds: bounds ?? Histogram.workBounds))
-  }
-
-  /// Adds the standard metrics of a process, `process_…`, and `martlet_build_info`.
-  public func addProcess(version: String) {
-    for family in ProcessFamily.all { _ = add(family) }
-    gauge(
-      "martlet_build_info", labels: ["version", "swift"],
-      help: "Always 1; the labels are the version of Martlet and of the Swift compiler."
-    ) { [([version, ProcessFamily.swiftVersion], 1)] }
   }
 
   /// The text format 0.0.4.
@@ -66,6 +55,13 @@ public final class Metrics {
       family.writeSamples(to: &text)
     }
     return text
+  }
+
+  func observe(
+    _ name: String, _ type: MetricHead.MetricType, _ help: String, labels: [String] = [],
+    _ read: @escaping @EventLoop () -> [ObservedFamily.Sample]
+  ) {
+    _ = add(ObservedFamily(MetricHead(name: name, type: type, help: help), labels: labels, read: read))
   }
 
   private func add<Family: MetricFamily>(_ family: Family) -> Family {

@@ -14,6 +14,9 @@ public final class ThrottledWarning<Detail> {
     self.write = write
   }
 
+  /// Whether nothing has happened for an interval.
+  public var isQuiet: Bool { timer == nil }
+
   public func note(_ detail: Detail, count: Int = 1) {
     self.count += count
     last = detail

@@ -6,11 +6,11 @@ import Testing
 struct APNsConfigurationTests {
   private func make(
     keyID: String = "ABCDE12345", teamID: String = "TEAM567890", pem: String = TestKey.pem, endpoint: String? = nil,
-    ca: String? = nil, connections: Int = 1
+    connections: Int = 1
   ) throws(APNsError) -> APNsConfiguration {
     try APNsConfiguration(
       keys: [.init(keyID: keyID, teamID: teamID, privateKeyPEM: pem)],
-      gateway: .init(endpointOverride: endpoint, caCertificatePEM: ca), connectionsPerEnvironment: connections)
+      gateway: .init(endpointOverride: endpoint), connectionsPerEnvironment: connections)
   }
 
   @Test func `each environment has Apple's gateway unless an endpoint replaces both`() throws {
@@ -50,8 +50,7 @@ struct APNsConfigurationTests {
     #expect(try make(connections: count).connectionsPerEnvironment == count)
   }
 
-  @Test func `a certificate that is not PEM text and invalid numbers of connections are refused`() {
-    #expect(throws: APNsError.self) { try make(ca: "/path/to/file") }
+  @Test func `invalid numbers of connections are refused`() {
     #expect(throws: APNsError.self) { try make(connections: 0) }
     #expect(throws: APNsError.self) { try make(connections: 65) }
   }

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import Telemetry
 import TestSupport
 import Testing
@@ -41,7 +42,8 @@ extension SimulatorTests {
           ],
           gateway: .init(
             endpointOverride: endpoint ?? apns.ready.url,
-            caCertificatePEM: try String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8)),
+            authorities: try TrustedCertificates(
+              pem: String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8))),
           connectionsPerEnvironment: connections, limits: limits))
     }
 

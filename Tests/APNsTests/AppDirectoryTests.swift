@@ -1,3 +1,4 @@
+import HTTPClient
 import Testing
 
 @testable import APNs
@@ -5,8 +6,8 @@ import Testing
 
 struct AppDirectoryTests {
   private func configuration(
-    _ keyID: String = "ABCDE12345", team: String = "TEAM567890", endpoint: String? = nil, ca: TrustedAuthorities? = nil,
-    connections: Int = 1, environment: PushEnvironment = .production
+    _ keyID: String = "ABCDE12345", team: String = "TEAM567890", endpoint: String? = nil,
+    ca: TrustedCertificates? = nil, connections: Int = 1, environment: PushEnvironment = .production
   ) throws -> APNsConfiguration {
     var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint)
     gateway.authorities = ca

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import PushModel
 import Telemetry
 import TestSupport
@@ -41,7 +42,7 @@ extension SimulatorTests {
         keys: keys,
         gateway: .init(
           endpointOverride: apns.ready.url,
-          caCertificatePEM: try String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8)),
+          authorities: try TrustedCertificates(pem: String(contentsOfFile: apns.ready.caCertificate, encoding: .utf8))),
         connectionsPerEnvironment: connections, limits: limits)
     }
 

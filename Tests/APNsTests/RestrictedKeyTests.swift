@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import Telemetry
 import TestSupport
 import Testing
@@ -36,7 +37,7 @@ extension SimulatorTests {
         bundleIDs: ["com.a"], keys: keys,
         gateway: .init(
           endpointOverride: apns.ready.url, sandboxOverride: sandbox.ready.url,
-          caCertificatePEM: authorities.joined(separator: "\n")))
+          authorities: try TrustedCertificates(pem: authorities.joined(separator: "\n"))))
       return AppClients(fallback: nil, apps: [app], metrics: Metrics(), log: .silent)
     }
 

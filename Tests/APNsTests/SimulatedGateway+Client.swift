@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import Telemetry
 import TestSupport
 import Testing
@@ -42,7 +43,8 @@ extension SimulatedGateway {
       ],
       gateway: .init(
         endpointOverride: production ?? ready.url, sandboxOverride: ready.url,
-        caCertificatePEM: try String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other),
+        authorities: try TrustedCertificates(
+          pem: String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other)),
       connectionsPerEnvironment: connections, limits: limits)
     return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)
   }

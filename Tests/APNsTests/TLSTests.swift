@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPClient
 import Telemetry
 import TestSupport
 import Testing
@@ -16,7 +17,8 @@ struct TLSTests {
     let configuration = try APNsConfiguration(
       keys: [TestKey.credentials],
       gateway: .init(
-        endpointOverride: "https://\(host):\(server.port)", caCertificatePEM: pem ?? server.authority))
+        endpointOverride: "https://\(host):\(server.port)",
+        authorities: try TrustedCertificates(pem: pem ?? server.authority)))
     let client = APNsClient(configuration: configuration, metrics: Metrics(), log: lines.log)
     defer { client.close() }
     client.start()

@@ -20,6 +20,16 @@ struct CryptoTests {
     #expect(Base64URL.decode(text.utf8) == nil)
   }
 
+  @Test(arguments: ["QQ==", "QQ", "QUI=", "QUI", "QUJD", "+/+/", ""])
+  func `base64 may lack its padding`(text: String) throws {
+    let bytes = try #require(Base64.decode(text.utf8))
+    let encoded = Base64.encode(bytes)
+    #expect(encoded.prefix(text.count) == text && encoded.dropFirst(text.count).allSatisfy { $0 == "=" })
+  }
+
+  @Test(arguments: ["Q", "QQ=", "Q===", "====", "QR==", "QQ==QQ==", " QUI=", "QUI=\n", "QUI-", "-_-_", "QUJ", "QU==I"])
+  func `malformed base64 is refused`(text: String) { #expect(Base64.decode(text.utf8) == nil) }
+
   @Test func `secrets differ, and equality compares every byte`() {
     #expect(Secret.random() != Secret.random())
     #expect(Secret.random().utf8.count == 43)

@@ -43,9 +43,10 @@ struct HTTPClientTests {
   @Test func `a request arrives as it was made, and its answer comes back`() async throws {
     let server = try server()
     let body: [UInt8] = [0, 1, 2, 0, 0xff, 0]
-    let answer = try await client.post(
-      "http://127.0.0.1:\(server.port)/hook?x=1", headers: [("Content-Type", "application/json"), ("X-A", "b")],
-      body: body)
+    let answer = try await client.send(
+      HTTPCall(
+        url: "http://127.0.0.1:\(server.port)/hook?x=1", headers: [("Content-Type", "application/json"), ("X-A", "b")],
+        body: body))
     #expect(answer.status == 200)
     #expect(answer["x-zeros"] == "3")
     #expect(answer["x-padded"] == "a b")
@@ -57,7 +58,7 @@ struct HTTPClientTests {
 
   @Test func `an answer that is not a success is an answer`() async throws {
     let server = try server()
-    let answer = try await client.post("http://127.0.0.1:\(server.port)/refused", headers: [], body: [])
+    let answer = try await client.send(HTTPCall(url: "http://127.0.0.1:\(server.port)/refused"))
     #expect(answer.status == 418)
     #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix("POST /refused 0 "))
   }
@@ -75,7 +76,7 @@ struct HTTPClientTests {
   @Test func `a large body is sent without waiting for consent`() async throws {
     let server = try server()
     let body = [UInt8](repeating: 0x62, count: 2 << 20)
-    let answer = try await client.post("http://127.0.0.1:\(server.port)/", headers: [], body: body)
+    let answer = try await client.send(HTTPCall(url: "http://127.0.0.1:\(server.port)/", body: body))
     #expect(String(decoding: answer.body, as: UTF8.self).hasPrefix("POST / \(2 << 20) "))
   }
 

@@ -97,12 +97,12 @@ import Testing
     // Read in parts, and each entry is a change of its own.
     let entries = 50_000
     let (fixture, token) = try await fixture("large-unregister", entries: entries)
-    var result = BulkUnregistration()
+    var result = Unregistration()
     let count = try await others(fixture) {
       result = try await fixture.registry.unregisterAll(username: "large-unregister")
     }
     #expect(count > 20)
-    var expected = BulkUnregistration(entries: entries + 1, metadata: 1)
+    var expected = Unregistration(entries: entries + 1, metadata: 1)
     expected.hasLookedUp = true
     expected.isSetGone = true
     #expect(result == expected)

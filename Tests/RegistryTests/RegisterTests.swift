@@ -80,17 +80,17 @@ struct RegisterTests {
     _ = try await fixture.register(token, "leaver", app: "com.leaves")
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("stranger"), token)
     let foreign = try await fixture.registry.unregister(token: token, username: "stranger")
-    #expect(foreign.removedEntry)
-    #expect(!foreign.removedMetadata)
+    #expect(foreign.entries == 1)
+    #expect(foreign.metadata == 0)
     #expect(try await fixture.metadata(token) != nil)
     #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
     let own = try await fixture.registry.unregister(token: token, username: "leaver")
-    #expect(own.removedEntry)
-    #expect(own.removedMetadata)
+    #expect(own.entries == 1)
+    #expect(own.metadata == 1)
     #expect(try await fixture.metadata(token) == nil)
     #expect(try await !fixture.audience("com.leaves", of: token))
     let again = try await fixture.registry.unregister(token: token, username: "leaver")
-    #expect(!again.removedEntry)
+    #expect(again.entries == 0)
   }
 
   @Test func `a stale device is removed unless it was registered later or has another owner`() async throws {

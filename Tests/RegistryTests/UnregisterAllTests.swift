@@ -14,7 +14,7 @@ struct UnregisterAllTests {
     _ = try await fixture.register(foreign, "all-other", app: "com.all")
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("all"), foreign, "no token")
     let result = try await fixture.registry.unregisterAll(username: "all")
-    var expected = BulkUnregistration(entries: 2, metadata: 1)
+    var expected = Unregistration(entries: 2, metadata: 1)
     expected.malformedEntries = 1
     expected.hasLookedUp = true
     expected.isSetGone = true
@@ -23,7 +23,7 @@ struct UnregisterAllTests {
     #expect(try await !fixture.audience("com.all", of: own))
     #expect(try await fixture.metadata(foreign)?.username == "all-other")
     #expect(try await fixture.audience("com.all", of: foreign))
-    #expect(try await fixture.registry.unregisterAll(username: "all") == BulkUnregistration())
+    #expect(try await fixture.registry.unregisterAll(username: "all") == Unregistration())
   }
 
   @Test func `more devices than fit one script call`() async throws {

@@ -3,6 +3,10 @@ import Testing
 @testable import Simulator
 
 struct CommandTests {
+  private func devices(_ body: String, now: Int64) throws -> [DeviceCommand] {
+    try Command.list(Array(body.utf8)) { command throws(ControlError) in try DeviceCommand(&command, now: now) }
+  }
+
   @Test(arguments: [
     "", "{", "[]", "1", #"{"kind":1}"#, #"{"every":1}"#, #"{"kind":"fire"}"#, #"{"kind":"status"}"#,
     #"{"kind":"status","status":99}"#, #"{"kind":"drop","every":0}"#, #"{"kind":"drop","count":-1}"#,
@@ -29,7 +33,7 @@ struct CommandTests {
   @Test func `a token is bound to environment, topic and kind, which is app by default`() throws {
     let token = RequestHead.token
     let members = #""token":"\#(token)","rule":"bound","bundleId":"com.example.a","environment":"sandbox""#
-    let two = try DeviceCommand.list(Array(#"[{\#(members)},{\#(members),"kind":"voip"}]"#.utf8), now: 9)
+    let two = try devices(#"[{\#(members)},{\#(members),"kind":"voip"}]"#, now: 9)
     #expect(two.map(\.binding?.topic) == ["com.example.a", "com.example.a.voip"])
     #expect(two.allSatisfy { $0.rule == nil && $0.binding?.environment == .sandbox })
     for (wrong, text) in [
@@ -41,7 +45,7 @@ struct CommandTests {
       (#"\#(members),"kind":"alert""#, "\"alert\" is not one of app, voip"), (#"\#(members),"kind":1"#, "a string"),
       (#"\#(members),"topic":"x""#, "unknown field \"topic\""),
     ] {
-      let error = #expect(throws: ControlError.self) { try DeviceCommand.list(Array("{\(wrong)}".utf8), now: 0) }
+      let error = #expect(throws: ControlError.self) { try devices("{\(wrong)}", now: 0) }
       #expect(error?.description.contains(text) == true, "\(wrong): \(error?.description ?? "")")
     }
   }
@@ -50,7 +54,7 @@ struct CommandTests {
     #"{"keyId":"K","environment":"both"}"#, #"{"keyId":"K","onlyBundleIds":[]}"#, #"{"keyId":"K","onlyBundleIds":[1]}"#,
   ])
   func `an invalid restriction of a key is refused`(body: String) {
-    #expect(throws: ControlError.self) { try KeyCommand.list(Array(body.utf8)) }
+    #expect(throws: ControlError.self) { try Command.list(Array(body.utf8), KeyCommand.init) }
   }
 
   @Test func `the environment is production or sandbox`() throws {
@@ -59,10 +63,10 @@ struct CommandTests {
   }
 
   @Test func `devices are read one by one or as an array`() throws {
-    let one = try DeviceCommand.list(Array(#"{"token":"a","rule":"unregistered"}"#.utf8), now: 9)
+    let one = try devices(#"{"token":"a","rule":"unregistered"}"#, now: 9)
     #expect(one.map(\.rule) == [.unregistered(since: 9)])
-    let two = try DeviceCommand.list(
-      Array(#"[{"token":"a","rule":"good"},{"token":"b","rule":"fixed","status":500}]"#.utf8), now: 9)
+    let two = try devices(
+      #"[{"token":"a","rule":"good"},{"token":"b","rule":"fixed","status":500}]"#, now: 9)
     #expect(two.map(\.rule) == [nil, .fixed(Answer(500, "InternalServerError"))])
   }
 
@@ -71,7 +75,7 @@ struct CommandTests {
     #"{"token":"a","rule":"unregistered","since":"now"}"#, #"{"token":"a","rule":"bad","since":1}"#, "[1]",
   ])
   func `an invalid device is refused`(body: String) {
-    #expect(throws: ControlError.self) { try DeviceCommand.list(Array(body.utf8), now: 0) }
+    #expect(throws: ControlError.self) { try devices(body, now: 0) }
   }
 
   @Test(arguments: [
@@ -86,7 +90,9 @@ struct CommandTests {
   ])
   func `an invalid device with Live Activities is refused`(body: String, text: String) {
     let error = #expect(throws: ControlError.self) {
-      try LiveActivityCommand.list(Array(body.utf8), in: .production)
+      try Command.list(Array(body.utf8)) { command throws(ControlError) in
+        try LiveActivityCommand(&command, .production)
+      }
     }
     #expect(error?.description.contains(text) == true, "\(body): \(error?.description ?? "")")
   }

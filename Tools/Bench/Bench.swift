@@ -1,6 +1,7 @@
 import APNs
 import Dispatch
 import EventLoop
+import HTTPClient
 import Telemetry
 
 #if canImport(Glibc)
@@ -18,7 +19,9 @@ enum Bench {
           .init(
             keyID: arguments.keyID, teamID: arguments.teamID, privateKeyPEM: try text(of: arguments.keyPath))
         ],
-        gateway: .init(endpointOverride: arguments.url, caCertificatePEM: try text(of: arguments.authorityPath)),
+        gateway: .init(
+          endpointOverride: arguments.url,
+          authorities: try TrustedCertificates(pem: text(of: arguments.authorityPath))),
         connectionsPerEnvironment: arguments.connections)
       EventLoop.run { begin(arguments, configuration) }
       dispatchMain()

@@ -36,17 +36,6 @@ extension AppClients {
   /// The provider keys that APNs refuses while their team has another one; at most ``KeyNotice/maximumListed``.
   public var refusedKeys: [KeyNotice] { KeyNotice.listed(all.flatMap(\.refusedKeys)) }
 
-  /// Returns how quickly APNs has answered since the last call.
-  public func takeAnswerTimes() -> AnswerTimes {
-    guard hasApps else { return fallbackClient?.takeAnswerTimes() ?? AnswerTimes() }
-    return all.reduce(AnswerTimes()) { $0.adding($1.takeAnswerTimes()) }
-  }
-
-  /// Counts only the answers to pushes that are sent from now on.
-  public func restartAnswerTimes() {
-    for client in all { client.restartAnswerTimes() }
-  }
-
   /// The number of clients that cannot reach a gateway, by its URL; at most ``maximumGateways`` gateways.
   var unreachable: [String: Int] {
     let now = Clock.monotonicNanoseconds

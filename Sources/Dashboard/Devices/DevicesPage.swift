@@ -122,7 +122,7 @@ struct DevicesPage: DashboardPage {
       gone = try await deactivate(device, of: instance)
     } else if case .user(let name) = query {
       let removed = try await refusingFaults(await context.registry.unregister(token: device.token, username: name))
-      gone = removed.removedEntry || removed.removedMetadata
+      gone = removed.entries + removed.metadata > 0
     } else {
       gone = try await refusingFaults(await context.registry.forget(token: device.token))
     }

@@ -62,21 +62,12 @@ public struct JobHistory: Sendable, Equatable {
 
   private mutating func dropOne() {
     let place = JobHistory.kept
-    var count = 1
-    if case .omitted(let before) = entries[place].event {
-      count += before
-      bytes -= entries[place].length
-      entries.remove(at: place)
-    } else {
-      // The first time, the entry that counts takes the place of one that is dropped.
-      count += 1
-      bytes -= entries[place].length
-      entries.remove(at: place)
-    }
-    let dropped = entries.remove(at: place)
-    let mark = HistoryEntry(at: dropped.at, .omitted(count))
-    entries.insert(mark, at: place)
-    bytes += mark.length - dropped.length
+    let (first, second) = (entries[place], entries[place + 1])
+    // The first time, the entry that counts takes the place of one that is dropped.
+    let before = if case .omitted(let count) = first.event { count } else { 1 }
+    let mark = HistoryEntry(at: second.at, .omitted(before + 1))
+    entries.replaceSubrange(place...place + 1, with: [mark])
+    bytes += mark.length - first.length - second.length
   }
 }
 

@@ -1,3 +1,4 @@
+import HTTPClient
 import JSON
 import PushModel
 import APNs
@@ -125,18 +126,17 @@ struct APNsSettings {
     var gateway = APNsConfiguration.Gateway(
       endpointOverride: readOverride("APNS_ENDPOINT_OVERRIDE", &reader),
       sandboxOverride: readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader),
-      caCertificatePEM: readAuthorities(&reader))
+      authorities: readAuthorities(&reader))
     gateway.broadcastOverride = readOverride("APNS_BROADCAST_ENDPOINT_OVERRIDE", &reader)
     gateway.channelsOverride = readOverride("APNS_CHANNELS_ENDPOINT_OVERRIDE", &reader)
     return gateway
   }
 
   /// Reads the certificates that are trusted in addition to the system's.
-  private static func readAuthorities(_ reader: inout EnvironmentReader) -> String? {
+  private static func readAuthorities(_ reader: inout EnvironmentReader) -> TrustedCertificates? {
     guard let text = reader.pem("APNS_CA_CERT") else { return nil }
     do {
-      try APNsConfiguration.check(caCertificatePEM: text)
-      return text
+      return try TrustedCertificates(pem: text)
     } catch {
       reader.report("APNS_CA_CERT", seen: "\(error)", expected: "PEM text or a file of one or more certificates")
       return nil

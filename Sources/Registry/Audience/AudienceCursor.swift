@@ -24,27 +24,9 @@ public struct AudienceCursor: Sendable, Equatable {
     let parts = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2,
       let shard = String(decoding: parts[0], as: UTF8.self).integer(in: 0...AudienceShard.count - 1),
-      let entry = AudienceCursor.unescaped(Array(parts[1]))
+      let entry = [UInt8](percentDecoding: Array(parts[1])[...])
     else { return nil }
     self.init(shard: shard, lastEntry: entry)
-  }
-
-  private static func unescaped(_ text: [UInt8]) -> [UInt8]? {
-    var entry: [UInt8] = []
-    var index = 0
-    while index < text.count {
-      if text[index] != UInt8(ascii: "%") {
-        entry.append(text[index])
-        index += 1
-        continue
-      }
-      guard index + 2 < text.count, text[index + 1] != UInt8(ascii: "+"),
-        let byte = UInt8(String(decoding: text[index + 1...index + 2], as: UTF8.self), radix: 16)
-      else { return nil }
-      entry.append(byte)
-      index += 3
-    }
-    return entry
   }
 }
 

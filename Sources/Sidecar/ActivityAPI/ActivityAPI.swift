@@ -104,7 +104,7 @@ struct ActivityAPI: HTTPAPI {
     for device in resolution.devices where device.kind == subject.kind && device.activity == subject.name {
       guard user.isFor(device, else: context.configuration.bundleID) else { continue }
       let end = try await refusingFaults(await registry.unregister(token: device.token, username: user.name))
-      removed += end.removedMetadata ? 1 : 0
+      removed += end.metadata
     }
     return .json(["success": true, "removed": removed])
   }

@@ -120,29 +120,22 @@ extension DeviceAPI {
   }
 
   private func arn(of device: Device) -> String {
-    PlatformEndpoint(
-      device: device, defaultBundleID: context.configuration.bundleID,
-      defaultEnvironment: context.configuration.defaultEnvironment
-    ).arn
+    device.platformEndpoint(
+      defaultBundleID: context.configuration.bundleID, defaultEnvironment: context.configuration.defaultEnvironment)
   }
 }
 
-/// The `platformEndpointArn` of a device. It depends on the token, the app and the environment only.
-struct PlatformEndpoint {
-  let device: Device
-  /// For a device that was registered without a bundle id.
-  let defaultBundleID: String?
-  let defaultEnvironment: PushEnvironment
-
-  /// `arn:martlet:push:<environment>:<bundleId>:endpoint/<uuid>`.
-  var arn: String {
-    let environment = (device.environment ?? defaultEnvironment).rawValue
-    let bundleID = device.bundleID ?? defaultBundleID ?? ""
-    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(PlatformEndpoint.uuid(of: device.token))"
+extension Device {
+  /// The `platformEndpointArn`: `arn:martlet:push:<environment>:<bundleId>:endpoint/<uuid>`. It depends on the token, the
+  /// app and the environment only.
+  func platformEndpoint(defaultBundleID: String?, defaultEnvironment: PushEnvironment) -> String {
+    let environment = (environment ?? defaultEnvironment).rawValue
+    let bundleID = bundleID ?? defaultBundleID ?? ""
+    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(Device.endpointID(of: token))"
   }
 
   /// Returns the token's SHA-256 in the form of a version 5 UUID.
-  static func uuid(of token: String) -> String {
+  static func endpointID(of token: String) -> String {
     var bytes = Array(SHA256.digest(Array(token.utf8)).prefix(16))
     bytes[6] = bytes[6] & 0x0F | 0x50
     bytes[8] = bytes[8] & 0x3F | 0x80

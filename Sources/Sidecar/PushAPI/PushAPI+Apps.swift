@@ -48,26 +48,19 @@ extension PushAPI {
     guard let token else {
       return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.name)))
     }
-    return unregistered(try await unregister(token, user.name, registry))
-  }
-
-  private func unregister(
-    _ token: String, _ username: String, _ registry: Registry
-  ) async throws(Refusal) -> BulkUnregistration {
-    let removed = try await refusingFaults(await registry.unregister(token: token, username: username))
-    return BulkUnregistration(entries: removed.removedEntry ? 1 : 0, metadata: removed.removedMetadata ? 1 : 0)
+    return unregistered(try await refusingFaults(await registry.unregister(token: token, username: user.name)))
   }
 
   /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
   private func unregister(
     _ token: String?, ofApps user: Credential, _ registry: Registry
-  ) async throws(Refusal) -> BulkUnregistration {
+  ) async throws(Refusal) -> Unregistration {
     let query = token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
-    var counts = BulkUnregistration()
+    var counts = Unregistration()
     for device in devices(resolution.devices, for: user) {
-      let one = try await unregister(device.token, user.name, registry)
+      let one = try await refusingFaults(await registry.unregister(token: device.token, username: user.name))
       counts.entries += one.entries
       counts.metadata += one.metadata
     }

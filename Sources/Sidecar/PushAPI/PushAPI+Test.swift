@@ -34,7 +34,7 @@ extension PushAPI {
     guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
     let concurrency = context.configuration.sendConcurrency
     let report = await sender.send(request.payload, to: devices, concurrency: concurrency)
-    return .json(PushReport(report, cleanup, concurrency: concurrency).object)
+    return .json(report.object(cleanup, concurrency: concurrency))
   }
 
   /// Removes the entries of the user's set that are not tokens, or are not the user's.

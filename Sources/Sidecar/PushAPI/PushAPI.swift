@@ -68,7 +68,7 @@ struct PushAPI: HTTPAPI {
     return .json(["success": true, "token": request.token, "platform": request.platform.rawValue])
   }
 
-  func unregistered(_ counts: BulkUnregistration) -> HTTPResponse {
+  func unregistered(_ counts: Unregistration) -> HTTPResponse {
     .json([
       "success": true, "removed": counts.entries + counts.malformedEntries, "metadataRemoved": counts.metadata,
       "invalidStoredTokensRemoved": counts.malformedEntries,

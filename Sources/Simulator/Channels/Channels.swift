@@ -1,3 +1,4 @@
+import Crypto
 import JSON
 
 /// The broadcast channels of all apps in one environment.
@@ -34,7 +35,7 @@ struct Channels {
       return Answer(400, "BadRequestPayload")
     }
     guard apps[bundleID, default: [:]].count < limit else { return Answer(400, "CannotCreateChannelConfig") }
-    let id = base64((0..<16).map { _ in UInt8.random(in: 0...255) })
+    let id = Base64.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
     apps[bundleID, default: [:]][id] = Channel(keepsNewest: policy == 1)
     return Answer(201, channelID: id)
   }
@@ -74,7 +75,7 @@ struct Channels {
     _ id: ArraySlice<UInt8>?, of bundleID: String
   ) -> Result<(id: String, channel: Channel), Refusal> {
     guard let id, !id.isEmpty else { return .failure(Refusal("MissingChannelId")) }
-    guard id.count <= Channels.maximumID, id.count.isMultiple(of: 4), id.allSatisfy(isBase64) else {
+    guard id.count <= Channels.maximumID, id.count.isMultiple(of: 4), Base64.decode(id) != nil else {
       return .failure(Refusal("BadChannelId"))
     }
     let text = String(decoding: id, as: UTF8.self)
@@ -88,21 +89,4 @@ struct Channels {
 
     init(_ reason: String) { answer = Answer(400, reason) }
   }
-}
-
-private let base64Digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-private func isBase64(_ byte: UInt8) -> Bool { base64Digits.contains(byte) || byte == UInt8(ascii: "=") }
-
-/// Encodes bytes in base64, with padding.
-private func base64(_ bytes: [UInt8]) -> String {
-  var text: [UInt8] = []
-  for start in stride(from: 0, to: bytes.count, by: 3) {
-    let part = bytes[start...].prefix(3)
-    let bits = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
-    for digit in 0...3 {
-      text.append(digit > part.count ? UInt8(ascii: "=") : base64Digits[bits >> (18 - 6 * digit) & 63])
-    }
-  }
-  return String(decoding: text, as: UTF8.self)
 }

@@ -8,13 +8,15 @@ struct Command {
     self = try Command(Command.value(body))
   }
 
-  /// Reads one command, or an array of commands.
-  static func list(_ body: [UInt8]) throws(ControlError) -> [Command] {
+  /// Reads one command, or an array of commands, all of which `read` must be able to read.
+  static func list<Value>(
+    _ body: [UInt8], _ read: (inout Command) throws(ControlError) -> Value
+  ) throws(ControlError) -> [Value] {
     let value = try value(body)
-    guard let array = value.array else { return [try Command(value)] }
-    var commands: [Command] = []
-    for element in array { commands.append(try Command(element)) }
-    return commands
+    return try (value.array ?? [value]).map { element throws(ControlError) in
+      var command = try Command(element)
+      return try read(&command)
+    }
   }
 
   private static func value(_ body: [UInt8]) throws(ControlError) -> JSONValue {

@@ -65,16 +65,19 @@ final class ControlPort {
     switch (request.method, request.path) {
     case ("POST", "/ledger/reset"): gateway.resetCounts()
     case ("POST", "/devices"):
-      for command in try DeviceCommand.list(request.body, now: Clock.unixMilliseconds) {
-        command.apply(to: &gateway.devices)
+      let now = Clock.unixMilliseconds
+      let commands = try Command.list(request.body) { command throws(ControlError) in
+        try DeviceCommand(&command, now: now)
       }
+      for command in commands { command.apply(to: &gateway.devices) }
     case ("DELETE", "/devices"):
       if let token = request.queryValue("token") { gateway.devices.remove(token) } else { gateway.devices.removeAll() }
     case ("POST", "/live-activities"):
       let environment = gateway.settings.environment ?? .production
-      for command in try LiveActivityCommand.list(request.body, in: environment) {
-        try command.apply(to: gateway, now: Clock.unixMilliseconds)
+      let commands = try Command.list(request.body) { command throws(ControlError) in
+        try LiveActivityCommand(&command, environment)
       }
+      for command in commands { try command.apply(to: gateway, now: Clock.unixMilliseconds) }
     case ("DELETE", "/live-activities"): gateway.liveDevices.removeAll()
     case ("DELETE", "/channels"): gateway.channels = Channels()
     case ("POST", "/faults"):
@@ -82,7 +85,7 @@ final class ControlPort {
       gateway.changeFaults { command.apply(to: &$0) }
     case ("DELETE", "/faults"): gateway.changeFaults { $0.removeAll() }
     case ("POST", "/keys"):
-      let commands = try KeyCommand.list(request.body)
+      let commands = try Command.list(request.body, KeyCommand.init)
       gateway.verifier.changeKeys { keys in
         for command in commands { command.apply(to: &keys) }
       }

@@ -9,14 +9,8 @@ struct DeviceCommand: Equatable {
   /// Of rule `bound`, which leaves another rule as it is.
   let binding: TokenBinding?
 
-  /// Reads commands. `now`, in unix milliseconds, is the default of `since`.
-  static func list(_ body: [UInt8], now: Int64) throws(ControlError) -> [DeviceCommand] {
-    var commands: [DeviceCommand] = []
-    for var command in try Command.list(body) { commands.append(try DeviceCommand(&command, now: now)) }
-    return commands
-  }
-
-  private init(_ command: inout Command, now: Int64) throws(ControlError) {
+  /// `now`, in unix milliseconds, is the default of `since`.
+  init(_ command: inout Command, now: Int64) throws(ControlError) {
     guard let token = try command.string("token") else { throw ControlError("a \"token\" is missing") }
     self.token = token
     let name = try command.string("rule") ?? ""

@@ -10,13 +10,7 @@ struct KeyCommand {
   private let isRevoked: Bool
   private let restriction: OtherKeys.Restriction?
 
-  static func list(_ body: [UInt8]) throws(ControlError) -> [KeyCommand] {
-    var commands: [KeyCommand] = []
-    for var command in try Command.list(body) { commands.append(try KeyCommand(&command)) }
-    return commands
-  }
-
-  private init(_ command: inout Command) throws(ControlError) {
+  init(_ command: inout Command) throws(ControlError) {
     guard let id = try command.string("keyId") else { throw ControlError("a \"keyId\" is missing") }
     self.id = id
     isRevoked = try command.bool("revoked") ?? false

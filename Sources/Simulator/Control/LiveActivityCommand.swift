@@ -13,13 +13,7 @@ enum LiveActivityCommand {
   case setOnline(String, Bool)
   case rotate(String, activity: String)
 
-  static func list(_ body: [UInt8], in environment: GatewayEnvironment) throws(ControlError) -> [LiveActivityCommand] {
-    var commands: [LiveActivityCommand] = []
-    for var command in try Command.list(body) { commands.append(try LiveActivityCommand(&command, environment)) }
-    return commands
-  }
-
-  private init(_ command: inout Command, _ environment: GatewayEnvironment) throws(ControlError) {
+  init(_ command: inout Command, _ environment: GatewayEnvironment) throws(ControlError) {
     let deviceID = try LiveActivityCommand.text("deviceId", &command)
     if let isOnline = try command.bool("online") {
       self = .setOnline(deviceID, isOnline)

@@ -1,3 +1,4 @@
+import Crypto
 import JSON
 
 #if canImport(Glibc)
@@ -87,8 +88,8 @@ struct ProviderTokenVerifier {
   /// Reads a token of a key that is not revoked; nil for any other token.
   private mutating func read(_ token: ArraySlice<UInt8>) -> Known? {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard parts.count == 3, let header = base64URL(parts[0]), let claims = base64URL(parts[1]),
-      let signature = base64URL(parts[2]),
+    guard parts.count == 3, let header = Base64URL.decode(parts[0]), let claims = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2]),
       let header = try? JSONValue(parsing: header), let claims = try? JSONValue(parsing: claims),
       header["alg"]?.string == "ES256", let id = header["kid"]?.string, let owner = owner(of: id),
       claims["iss"]?.string == owner.teamID, let issuedAt = claims["iat"]?.integer(in: ProviderTokenVerifier.times)
@@ -108,31 +109,6 @@ struct ProviderTokenVerifier {
 
   /// The team of a key that is not revoked.
   func team(of keyID: String) -> String? { owner(of: keyID)?.teamID }
-}
-
-/// Decodes base64url without padding. Returns nil for an invalid character.
-private func base64URL(_ text: ArraySlice<UInt8>) -> [UInt8]? {
-  var bytes: [UInt8] = []
-  var buffer: UInt32 = 0
-  var bits = 0
-  for character in text {
-    let digit: UInt8
-    switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit = character - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): digit = character - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "-"): digit = 62
-    case UInt8(ascii: "_"): digit = 63
-    default: return nil
-    }
-    buffer = buffer << 6 | UInt32(digit)
-    bits += 6
-    if bits >= 8 {
-      bits -= 8
-      bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
-    }
-  }
-  return text.count % 4 == 1 ? nil : bytes
 }
 
 /// The result of checking a provider token at some time.

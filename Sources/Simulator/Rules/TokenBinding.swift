@@ -25,16 +25,5 @@ enum TokenKind: String, CaseIterable, Sendable {
   case app, voip, complication, fileprovider, location, widgets, controls, pushtotalk
 
   /// A push type whose topic is that of the kind.
-  var pushType: PushType {
-    switch self {
-    case .app: .alert
-    case .voip: .voip
-    case .complication: .complication
-    case .fileprovider: .fileprovider
-    case .location: .location
-    case .widgets: .widgets
-    case .controls: .controls
-    case .pushtotalk: .pushtotalk
-    }
-  }
+  var pushType: PushType { PushType(rawValue: rawValue) ?? .alert }
 }

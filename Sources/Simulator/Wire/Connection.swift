@@ -20,7 +20,8 @@ final class Connection {
   private var input = [UInt8](repeating: 0, count: writeSize)
   private var output: [UInt8] = []
   private var sent = 0
-  private var delayed = DelayedAnswers()
+  /// In the order in which they are due.
+  private var delayed = FrontQueue<DelayedAnswer>()
   private var delayTimer: LoopTimer?
   private var provider = ConnectionProvider()
   /// Streams with a higher id are not processed.
@@ -249,7 +250,8 @@ extension Connection {
 
   private func send(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
     guard gateway.settings.addedNanoseconds == 0 else {
-      delayed.append(answer, id, pushID: pushID, due: Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds)
+      let due = Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds
+      delayed.append(DelayedAnswer(answer: answer, stream: id, pushID: Array(pushID), due: due))
       return scheduleDelayed()
     }
     submit(answer, id, slot, pushID: pushID)
@@ -267,14 +269,14 @@ extension Connection {
   }
 
   private func scheduleDelayed() {
-    guard delayTimer == nil, let due = delayed.nextDue else { return }
+    guard delayTimer == nil, let due = delayed.first?.due else { return }
     let now = Clock.monotonicNanoseconds
     delayTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in sendDelayed() }
   }
 
   private func sendDelayed() {
     delayTimer = nil
-    while let item = delayed.popDue(at: Clock.monotonicNanoseconds) {
+    while let due = delayed.first?.due, due <= Clock.monotonicNanoseconds, let item = delayed.popFirst() {
       guard let slot = session?.slot(of: item.stream) else { continue }
       submit(item.answer, item.stream, slot, pushID: item.pushID[...])
     }

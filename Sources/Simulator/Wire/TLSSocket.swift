@@ -93,18 +93,12 @@ final class TLSContext {
   }
 }
 
+private let onlyHTTP2: StaticString = "\u{2}h2"
+
 private let selectProtocol: SSL_CTX_alpn_select_cb_func = { _, chosen, chosenCount, offered, count, _ in
-  guard let offered, let chosen, let chosenCount else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-  var position = 0
-  while position < Int(count) {
-    let length = Int(offered[position])
-    guard position + 1 + length <= Int(count) else { break }
-    if length == 2, offered[position + 1] == UInt8(ascii: "h"), offered[position + 2] == UInt8(ascii: "2") {
-      chosen.pointee = offered + position + 1
-      chosenCount.pointee = 2
-      return SSL_TLSEXT_ERR_OK
-    }
-    position += 1 + length
-  }
-  return SSL_TLSEXT_ERR_ALERT_FATAL
+  var name: UnsafeMutablePointer<UInt8>?
+  let result = SSL_select_next_proto(
+    &name, chosenCount, onlyHTTP2.utf8Start, UInt32(onlyHTTP2.utf8CodeUnitCount), offered, count)
+  chosen?.pointee = UnsafePointer(name)
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL
 }

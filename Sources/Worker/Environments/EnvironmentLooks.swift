@@ -33,8 +33,7 @@ final class EnvironmentLooks {
   /// Removes and returns the looks that were not sent.
   func drainWaiting() -> [Look] {
     limits.clearWaiting()
-    defer { waiting = FrontQueue() }
-    return Array(waiting.elements)
+    return waiting.removeAll()
   }
 }
 

@@ -1,4 +1,19 @@
-import APNs
+/// How quickly APNs has answered in one epoch.
+struct AnswerTimes: Equatable {
+  /// The pushes without an answer.
+  enum Unanswered: Equatable {
+    case none
+    case recent
+    /// One has waited so long that its answer would be slow.
+    case overdue
+  }
+
+  /// Pushes that APNs answered.
+  var count = 0
+  /// Those whose answer was slow.
+  var slowCount = 0
+  var unanswered = Unanswered.none
+}
 
 /// How quickly the pushes of one app are answered, counted without a clock: time passes in epochs of ``ConcurrencyControl``'s
 /// interval, and each push knows the epoch in which it was sent. Pure.

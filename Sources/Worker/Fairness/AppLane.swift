@@ -23,7 +23,9 @@ final class AppLane {
   /// Whether the lane is among those that take turns.
   var hasTurn = false
   var schedule = PostponeSchedule()
-  private(set) var epochs = AnswerEpochs()
+  /// How quickly APNs has answered in the last interval.
+  private(set) var times = AnswerTimes()
+  private var epochs = AnswerEpochs()
   private var concurrency: ConcurrencyLimit
   private var pace = LanePace()
 
@@ -80,11 +82,14 @@ final class AppLane {
   func endInterval(isShared: Bool) {
     if heldPermits > 0 { pace.isCrowded = true }
     app.isSlow = pace.endInterval(isActive: app.isActive, waitingJobs: app.waitingJobs, wasSlow: app.isSlow)
-    let times = epochs.advance(inFlight: app.inFlight)
+    times = epochs.advance(inFlight: app.inFlight)
     guard isShared else { return }
-    if concurrency.update(times) == .lowered { epochs.restart() }
+    if concurrency.update(times) == .lowered { restartAnswers() }
     app.limit = concurrency.value
   }
+
+  /// Counts only the answers to pushes that are sent from now on.
+  func restartAnswers() { epochs.restart() }
 }
 
 /// Whether the jobs of an app wait too long, by how many of its pushes end in an interval. Pure.

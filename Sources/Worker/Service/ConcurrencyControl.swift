@@ -1,4 +1,3 @@
-import APNs
 import EventLoop
 import Telemetry
 
@@ -9,7 +8,6 @@ final class ConcurrencyControl {
   /// Shorter outages, such as a GOAWAY, leave no backlog.
   private static let longOutage = Duration.seconds(3)
 
-  private let clients: AppClients
   private let permits: Permits
   private let pipeline: Pipeline
   private let log: Log
@@ -17,8 +15,7 @@ final class ConcurrencyControl {
   private var timer: LoopTimer?
   private var disconnectedAt: UInt64?
 
-  init(clients: AppClients, permits: Permits, pipeline: Pipeline, log: Log) {
-    self.clients = clients
+  init(permits: Permits, pipeline: Pipeline, log: Log) {
     self.permits = permits
     self.pipeline = pipeline
     self.log = log
@@ -43,10 +40,12 @@ final class ConcurrencyControl {
 
   /// With several apps, each one's limit follows its own answers, and the limit of all is not lowered.
   private func update() {
-    let times = clients.takeAnswerTimes()
-    apply(limit.update(pipeline.window.lanes.isShared ? AnswerTimes() : times))
     pipeline.endInterval { [self] lane, old in note(lane, old) }
+    let only = lanes.isShared ? nil : lanes.all.first
+    apply(limit.update(only?.times ?? AnswerTimes()))
   }
+
+  private var lanes: AppLanes { pipeline.window.lanes }
 
   /// Logs that the limit of an app was lowered from the maximum, and that it is back there.
   private func note(_ lane: AppLane, _ old: Int) {
@@ -63,7 +62,7 @@ final class ConcurrencyControl {
     guard change != .none else { return }
     let wasFull = permits.limit == permits.maximum
     permits.setLimit(limit.value)
-    if change == .lowered { clients.restartAnswerTimes() }
+    if change == .lowered { for lane in lanes.all { lane.restartAnswers() } }
     let fields: KeyValuePairs<String, Log.Field> = ["limit": .init(limit.value), "maximum": .init(limit.maximum)]
     if wasFull { return log.warn("APNs is slow or was out of reach: fewer pushes are sent at once", fields) }
     if limit.value == limit.maximum { log.info("APNs answers quickly again: the limit of pushes is as set", fields) }

@@ -1,5 +1,3 @@
-import APNs
-
 /// How many pushes may be in flight, by how quickly APNs answers: a little more while it is quick, much less while it is
 /// slow. Pure.
 struct ConcurrencyLimit: Equatable {

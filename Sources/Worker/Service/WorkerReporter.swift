@@ -5,8 +5,9 @@ import EventLoop
 import HTTPServer
 import JSON
 import Jobs
+import Redis
 
-/// Makes the worker's report about itself, the value of its heartbeat.
+/// Makes the worker's report about itself, the value of its heartbeat, and says whether it can do its work.
 @EventLoop
 final class WorkerReporter {
   private let context: PipelineContext
@@ -76,49 +77,27 @@ final class WorkerReporter {
       isComplete: bundleIDs.count <= AppsReport.maximumListed, servesOthers: context.clients?.servesOthers ?? false,
       defaultApp: configuration.bundleID, defaultEnvironment: configuration.defaultEnvironment.rawValue)
   }
-}
 
-/// Whether a worker can do its work, and what prevents it.
-struct Readiness: Equatable {
-  enum Redis: String {
-    /// The lease of the worker is confirmed for every queue.
-    case confirmed = "ok"
-    case unreachable
-    /// Redis answers, and the worker may not claim jobs.
-    case unconfirmed = "heartbeats not confirmed"
-  }
-
-  enum Gateway: String {
-    /// At least one connection.
-    case connected = "ok"
-    case unreachable
-    /// Polling-only mode.
-    case notConfigured = "not configured"
-  }
-
-  var redis: Redis
-  var apns: Gateway
-  var isStopping: Bool
-  /// They do not make a worker unready: pushes of other routes are sent.
-  var pausedRoutes: [RouteNotice] = []
-  /// They do not make a worker unready: another key of the team signs.
-  var refusedKeys: [KeyNotice] = []
-
-  /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in Redis.
-  var isReady: Bool { redis == .confirmed && !isStopping }
-
-  /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…],"refusedKeys":[…]}` and a line end;
+  /// The answer of `/readyz`, whether the worker can do its work and what prevents it, with a line end:
+  /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…],"refusedKeys":[…]}`;
   /// `refusedKeys` only if there are any.
-  var json: String {
+  ///
+  /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in
+  /// Redis. Neither do paused routes, because pushes of other routes are sent, nor refused keys, because another one
+  /// signs.
+  func readiness(isStopping: Bool) -> HTTPResponse {
+    let clients = context.clients
+    let lease = context.queue.lease.mayClaim ? "ok" : "heartbeats not confirmed"
+    let redis = context.connection.isReady ? lease : "unreachable"
+    let isReady = redis == "ok" && !isStopping
+    let refusedKeys = clients?.refusedKeys ?? []
     let object: JSONObject = [
-      "ready": isReady, "redis": redis.rawValue, "apns": apns.rawValue, "stopping": isStopping,
-      "pausedRoutes": pausedRoutes.map(\.object),
-      "refusedKeys": refusedKeys.isEmpty ? nil : refusedKeys.map(Readiness.object),
+      "ready": isReady, "redis": redis, "apns": clients.map { $0.isServing ? "ok" : "unreachable" } ?? "not configured",
+      "stopping": isStopping, "pausedRoutes": (clients?.pausedRoutes ?? []).map(\.object),
+      "refusedKeys": refusedKeys.isEmpty ? nil : refusedKeys.map(WorkerReporter.object),
     ]
-    return object.line
+    return .json(Array(object.line.utf8), status: isReady ? 200 : 503)
   }
-
-  var response: HTTPResponse { .json(Array(json.utf8), status: isReady ? 200 : 503) }
 
   private static func object(_ key: KeyNotice) -> JSONObject {
     ["teamId": key.teamID, "keyId": key.keyID, "signs": key.signs, "since": key.since]

@@ -102,7 +102,7 @@ package final class WorkerService {
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
     reporter = WorkerReporter(context, pipeline.cleanup.removed)
-    concurrency = clients.map { ConcurrencyControl(clients: $0, permits: permits, pipeline: pipeline, log: log) }
+    concurrency = clients.map { _ in ConcurrencyControl(permits: permits, pipeline: pipeline, log: log) }
   }
 
   private static func clients(_ configuration: WorkerConfiguration, _ metrics: Metrics, _ log: Log) -> AppClients? {
@@ -129,14 +129,7 @@ package final class WorkerService {
   }
 
   /// The answer of `/readyz`.
-  package var readiness: HTTPResponse {
-    let lease = queue.lease.mayClaim ? Readiness.Redis.confirmed : .unconfirmed
-    let apns = clients.map { $0.isServing ? Readiness.Gateway.connected : .unreachable } ?? .notConfigured
-    return Readiness(
-      redis: context.connection.isReady ? lease : .unreachable, apns: apns, isStopping: phase != .running,
-      pausedRoutes: clients?.pausedRoutes ?? [], refusedKeys: clients?.refusedKeys ?? []
-    ).response
-  }
+  package var readiness: HTTPResponse { reporter.readiness(isStopping: phase != .running) }
 
   package func start() throws {
     observeQueue()

@@ -12,7 +12,6 @@ package import Telemetry
 package final class WebhookSender {
   /// After an error of Redis.
   private static let pause = Duration.seconds(1)
-  private static let timeout = Duration.seconds(10)
 
   private let configuration: WebhookConfiguration
   private let connection: RedisClient
@@ -167,20 +166,16 @@ package final class WebhookSender {
   private func post(_ batch: WebhookBatch) {
     let begun = term
     let timestamp = Clock.unixMilliseconds / 1000
+    let signature = configuration.secret.signature(id: batch.id, timestamp: timestamp, body: batch.body)
     let headers = [
       ("content-type", "application/json"), ("user-agent", "martlet"), ("webhook-id", batch.id),
-      ("webhook-timestamp", String(timestamp)),
-      (
-        "webhook-signature",
-        configuration.secret.signature(id: batch.id, timestamp: timestamp, body: batch.body)
-      ),
+      ("webhook-timestamp", String(timestamp)), ("webhook-signature", signature),
     ].map { (name: $0.0, value: $0.1) }
-    Task { @EventLoop [client, configuration] in
+    let call = HTTPCall(url: configuration.url, headers: headers, body: batch.body)
+    Task { @EventLoop [client] in
       let answer: WebhookAnswer
       do throws(HTTPClientError) {
-        answer = WebhookAnswer(
-          try await client.post(
-            configuration.url, headers: headers, body: batch.body, timeout: WebhookSender.timeout))
+        answer = WebhookAnswer(try await client.send(call))
       } catch {
         answer = WebhookAnswer(error)
       }

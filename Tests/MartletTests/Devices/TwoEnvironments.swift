@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import JSON
 import Jobs
 import Policy
@@ -44,7 +45,8 @@ final class TwoEnvironments: Sendable {
       keys: [.init(keyID: key.keyId, teamID: key.teamId, privateKeyPEM: try text(key.keyPath))],
       gateway: .init(
         endpointOverride: key.url, sandboxOverride: sandboxURL ?? sandbox.ready.url,
-        caCertificatePEM: try text(key.caCertificate) + text(sandbox.ready.caCertificate)), limits: limits)
+        authorities: try TrustedCertificates(pem: text(key.caCertificate) + text(sandbox.ready.caCertificate))),
+      limits: limits)
   }
 
   @EventLoop

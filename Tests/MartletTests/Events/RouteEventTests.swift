@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Foundation
+import HTTPClient
 import JSON
 import Redis
 import Telemetry
@@ -27,7 +28,8 @@ import Testing
           privateKeyPEM: try text("APNS_KEY_PATH"))
       ],
       gateway: .init(
-        endpointOverride: values["APNS_ENDPOINT_OVERRIDE"], caCertificatePEM: try text("APNS_CA_CERT")),
+        endpointOverride: values["APNS_ENDPOINT_OVERRIDE"],
+        authorities: try TrustedCertificates(pem: text("APNS_CA_CERT"))),
       limits: limits)
     configuration.queues = [queue]
     configuration.writesEvents = true

@@ -8,12 +8,12 @@ struct PlatformEndpointTests {
   private let token = String(repeating: "0123456789abcdef", count: 4)
 
   private func arn(_ device: Device, app: String? = "com.default") -> String {
-    PlatformEndpoint(device: device, defaultBundleID: app, defaultEnvironment: .sandbox).arn
+    device.platformEndpoint(defaultBundleID: app, defaultEnvironment: .sandbox)
   }
 
   @Test func `the ARN of a device never changes`() {
     let uuid = "a8ae6e6e-e929-5bea-bafc-fc5258c8ccd6"
-    #expect(PlatformEndpoint.uuid(of: token) == uuid)
+    #expect(Device.endpointID(of: token) == uuid)
     let device = Device(token: token, bundleID: "com.a", environment: .production)
     #expect(arn(device) == "arn:martlet:push:production:com.a:endpoint/\(uuid)")
   }

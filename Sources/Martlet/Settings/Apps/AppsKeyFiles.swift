@@ -1,4 +1,4 @@
-import APNs
+import HTTPClient
 import JSON
 
 /// The files that the file of the apps names, each read once.
@@ -27,7 +27,7 @@ struct AppsKeyFiles {
 
   private let directory: String
   private var keys: [String: Result<String, InvalidValue>] = [:]
-  private var authorities: [String: Result<TrustedAuthorities, InvalidValue>] = [:]
+  private var authorities: [String: Result<TrustedCertificates, InvalidValue>] = [:]
 
   /// Paths are relative to `directory`.
   init(directory: String) {
@@ -43,7 +43,7 @@ struct AppsKeyFiles {
   }
 
   /// Returns the certificates of a PEM file.
-  mutating func authorities(_ path: String) throws(InvalidValue) -> TrustedAuthorities {
+  mutating func authorities(_ path: String) throws(InvalidValue) -> TrustedCertificates {
     if let known = authorities[path] { return try known.get() }
     let result = Result { () throws(InvalidValue) in try readAuthorities(path) }
     authorities[path] = result
@@ -68,11 +68,11 @@ struct AppsKeyFiles {
     return text
   }
 
-  private func readAuthorities(_ path: String) throws(InvalidValue) -> TrustedAuthorities {
+  private func readAuthorities(_ path: String) throws(InvalidValue) -> TrustedCertificates {
     let expected = "a PEM file of one or more certificates, relative to this file"
     let bytes = try contents(path, AppsKeyFiles.maximumCertificateBytes, expected: expected)
-    do throws(APNsError) {
-      return try TrustedAuthorities(pem: String(decoding: bytes, as: UTF8.self))
+    do throws(HTTPClientError) {
+      return try TrustedCertificates(pem: String(decoding: bytes, as: UTF8.self))
     } catch {
       throw InvalidValue(seen: "the file \(ValueQuote.text(path, as: .path)): \(error)", expected: expected)
     }

@@ -4,42 +4,33 @@ import EventLoop
   import Glibc
 #endif
 
-/// One of the standard metrics of a process, read from /proc/self on each scrape. It has no sample where that cannot be read.
-@EventLoop
-final class ProcessFamily: MetricFamily {
-  let head: MetricHead
-  private let read: @EventLoop () -> Double?
+extension Metrics {
+  /// Adds the standard metrics of a process, which are read from /proc/self on each scrape, and `martlet_build_info`. One that
+  /// cannot be read has no sample.
+  ///
+  /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
+  public func addProcess(version: String) {
+    let startTime = ProcessStatus.current?.startTime
+    process("process_cpu_seconds_total", .counter, "User and system CPU time.") { ProcessStatus.current?.cpuSeconds }
+    process("process_resident_memory_bytes", .gauge, "Resident memory.") { ProcessStatus.current?.residentBytes }
+    process("process_virtual_memory_bytes", .gauge, "Virtual memory.") { ProcessStatus.current?.virtualBytes }
+    process("process_open_fds", .gauge, "Open file descriptors.") { Metrics.openDescriptors.map(Double.init) }
+    process("process_max_fds", .gauge, "Limit of open file descriptors.") { Metrics.maximumDescriptors }
+    process("process_start_time_seconds", .gauge, "Start of the process, in unix seconds.") { startTime }
+    gauge(
+      "martlet_build_info", labels: ["version", "swift"],
+      help: "Always 1; the labels are the version of Martlet and of the Swift compiler."
+    ) { [([version, Metrics.swiftVersion], 1)] }
+  }
 
-  private init(
+  private func process(
     _ name: String, _ type: MetricHead.MetricType, _ help: String, read: @escaping @EventLoop () -> Double?
   ) {
-    head = MetricHead(name: name, type: type, help: help)
-    self.read = read
-  }
-
-  func writeSamples(to text: inout String) {
-    if let number = read() { head.writeSample([], [], "\(number)", to: &text) }
-  }
-
-  /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
-  static var all: [ProcessFamily] {
-    let startTime = ProcessStatus.current?.startTime
-    return [
-      ProcessFamily("process_cpu_seconds_total", .counter, "User and system CPU time.") {
-        ProcessStatus.current?.cpuSeconds
-      },
-      ProcessFamily("process_resident_memory_bytes", .gauge, "Resident memory.") {
-        ProcessStatus.current?.residentBytes
-      },
-      ProcessFamily("process_virtual_memory_bytes", .gauge, "Virtual memory.") { ProcessStatus.current?.virtualBytes },
-      ProcessFamily("process_open_fds", .gauge, "Open file descriptors.") { openDescriptors.map(Double.init) },
-      ProcessFamily("process_max_fds", .gauge, "Limit of open file descriptors.") { maximumDescriptors },
-      ProcessFamily("process_start_time_seconds", .gauge, "Start of the process, in unix seconds.") { startTime },
-    ]
+    observe(name, type, help) { read().map { [([], $0)] } ?? [] }
   }
 
   /// Of the compiler that built this program.
-  static var swiftVersion: String {
+  private static var swiftVersion: String {
     #if compiler(>=6.4)
       "6.4 or newer"
     #elseif compiler(>=6.3)

@@ -1,30 +1,19 @@
 import JSON
 import Jobs
 
-/// The answer of `/api/push/test`.
-struct PushReport {
-  private let report: DirectReport
-  private let cleanup: SetCleanup
-  private let concurrency: Int
-
-  /// - Parameter concurrency: the pushes in flight at once.
-  init(_ report: DirectReport, _ cleanup: SetCleanup, concurrency: Int) {
-    self.report = report
-    self.cleanup = cleanup
-    self.concurrency = concurrency
-  }
-
-  var object: JSONObject {
-    let failures = report.results.filter { !$0.ok }
-    let reasons = Dictionary(grouping: failures) { PushReport.name($0.reason ?? "HTTP_\($0.status)") }
+extension DirectReport {
+  /// The answer of `/api/push/test`. `concurrency` is the number of pushes in flight at once.
+  func object(_ cleanup: SetCleanup, concurrency: Int) -> JSONObject {
+    let failures = results.filter { !$0.ok }
+    let reasons = Dictionary(grouping: failures) { DirectReport.name($0.reason ?? "HTTP_\($0.status)") }
       .mapValues(\.count)
     return [
-      "successCount": report.results.count - failures.count, "failureCount": failures.count,
+      "successCount": results.count - failures.count, "failureCount": failures.count,
       "failureReasons": JSONObject(reasons), "apnsSendConcurrency": concurrency,
       "pushMetadataLookupConcurrency": cleanup.lookupConcurrency,
     ] + cleanup.storageMembers + [
-      "staleTokensRemoved": report.staleRemoved, "staleOwnershipTokensRemoved": cleanup.foreign,
-      "results": report.results.map(result),
+      "staleTokensRemoved": staleRemoved, "staleOwnershipTokensRemoved": cleanup.foreign,
+      "results": results.map(DirectReport.entry),
     ]
   }
 
@@ -34,7 +23,7 @@ struct PushReport {
     return String(word.hasSuffix(":") ? word.dropLast() : word)
   }
 
-  private func result(_ result: DeviceResult) -> JSONObject {
+  private static func entry(_ result: DeviceResult) -> JSONObject {
     [
       "ok": result.ok, "status": result.status, "token": result.token,
       "apnsId": result.apnsID.isEmpty ? nil : result.apnsID, "reason": result.reason,
