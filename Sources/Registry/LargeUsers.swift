@@ -69,7 +69,7 @@ extension Registry {
 
   private func readNextLarge() {
     guard let next = largeUsers.beginReading() else { return }
-    Task { @EventLoop in
+    EventLoop.start { [self] in
       let resolution = await readLarge(next.user)
       largeUsers.endReading()
       readNextLarge()

@@ -99,7 +99,7 @@ final class AuditLog {
   }
 
   private func endWindow() {
-    Task { @EventLoop in await flush() }
+    EventLoop.start { [self] in await flush() }
   }
 
   private func append(_ entry: AuditEntry, to key: String) async throws(RedisError) {

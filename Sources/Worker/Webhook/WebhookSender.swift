@@ -175,7 +175,7 @@ package final class WebhookSender {
         configuration.secret.signature(id: batch.id, timestamp: timestamp, body: batch.body)
       ),
     ].map { (name: $0.0, value: $0.1) }
-    Task { @EventLoop [client, configuration] in
+    EventLoop.start { [self, client, configuration] in
       let answer: WebhookAnswer
       do throws(HTTPClientError) {
         answer = WebhookAnswer(
