@@ -26,7 +26,7 @@ enum Martlet {
     }
     PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
     signal(SIGPIPE, SIG_IGN)
-    Task { @EventLoop in
+    EventLoop.start {
       let code = await run(words).rawValue
       fflush(nil)
       // `exit` would free data of OpenSSL that a connecting thread still uses.

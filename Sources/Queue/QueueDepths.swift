@@ -55,7 +55,7 @@ final class QueueDepths {
     let now = Clock.monotonicNanoseconds
     clock.read()
     for job in oldest { job.read() }
-    Task { @EventLoop [weak self, queues, connection] in
+    EventLoop.start { [weak self, queues, connection] in
       let found = try? await QueueNumbers.read(queues, from: connection)
       self?.isReading = false
       // Without every number there is no sample.

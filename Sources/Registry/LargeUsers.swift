@@ -51,7 +51,7 @@ extension Registry {
   /// removes entries that do not belong to the user.
   public func resolveLarge(_ user: String, completion: @escaping @EventLoop (Resolution) -> Void) {
     guard largeUsers.wait(for: user, completion) else { return }
-    Task { @EventLoop in
+    EventLoop.start { [self] in
       await largeReadings.take("")
       let completions = largeUsers.takeQueries(of: user)
       let resolution = await readLarge(user)

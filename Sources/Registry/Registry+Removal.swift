@@ -68,7 +68,7 @@ extension Registry {
   func complete(
     _ completion: @escaping CountCompletion, with body: @escaping @EventLoop () async throws(RedisError) -> Int
   ) {
-    Task { @EventLoop in
+    EventLoop.start {
       do throws(RedisError) {
         completion(.success(try await body()))
       } catch {

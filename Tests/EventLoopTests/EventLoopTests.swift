@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import Testing
 
@@ -19,6 +20,29 @@ struct EventLoopTests {
     }
     #expect(order == [1, 2, 3])
   }
+
+  @Test func `a task that was started on the loop resumes there, outside of the actor, too`() async {
+    let key = DispatchSpecificKey<Bool>()
+    EventLoop.queue.setSpecific(key: key, value: true)
+    defer { EventLoop.queue.setSpecific(key: key, value: nil) }
+    #expect(await EventLoop.start { await isResumed(onQueueWith: key) }.value)
+    #expect(await Task.detached { await isResumed(onQueueWith: key) }.value == false)
+  }
+
+  @Test func `calls in the actor do not suspend a task that was started on the loop`() async {
+    let isSuspended = await EventLoop.start {
+      var isSuspended = false
+      await EventLoop.endOfTurn()
+      EventLoop.run { isSuspended = true }
+      await callInActor()
+      return isSuspended
+    }.value
+    #expect(!isSuspended)
+  }
+
+  private func callInActor() async { await callAgainInActor() }
+
+  private func callAgainInActor() async {}
 
   @Test func `permits are never granted beyond their limit`() {
     let permits = Permits(limit: 5)
@@ -92,4 +116,12 @@ struct EventLoopTests {
     }
     #expect(timer != nil)
   }
+}
+
+/// Whether it continues on a queue that has `key` after a suspension.
+private nonisolated func isResumed(onQueueWith key: DispatchSpecificKey<Bool>) async -> Bool {
+  await withCheckedContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume() }
+  }
+  return DispatchQueue.getSpecific(key: key) == true
 }

@@ -82,7 +82,7 @@ final class AuditLog {
   }
 
   private func endWindow() {
-    Task { @EventLoop in await flush() }
+    EventLoop.start { [self] in await flush() }
   }
 
   @discardableResult

@@ -65,7 +65,7 @@ public final class HTTPApplication<Site: HTTPSite> {
     if let file = site.file(at: http.path) { return respond(file) }
     let start = Clock.monotonicNanoseconds
     let request = route(http, http.path)
-    Task { @EventLoop in
+    EventLoop.start { [self] in
       let response = await response(to: request)
       metrics?.count(request, status: response.status, since: start)
       respond(response)

@@ -54,9 +54,9 @@ enum DoctorCommand: Command {
     if let configuration = worker?.worker {
       findings += await RedisExamination(endpoint: configuration.redis, queues: configuration.queues).findings()
       if configuration.apns != nil || configuration.apps.isEmpty {
-        findings += try await GatewayExamination(configuration: configuration.apns).findings()
+        findings += await GatewayExamination(configuration: configuration.apns).findings()
       }
-      findings += try await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
+      findings += await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
       findings += await KeyExamination(
         apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
       ).findings()

@@ -15,9 +15,9 @@ struct AppsExamination {
   /// `APNS_BUNDLE_ID`
   let bundleID: String?
 
-  func findings() async throws -> [Finding] {
+  func findings() async -> [Finding] {
     guard !apps.isEmpty else { return bareDevices() }
-    return [signing()] + notes() + bareDevices() + (try await reach())
+    return [signing()] + notes() + bareDevices() + (await reach())
   }
 
   /// Without a default app nothing gives one to devices that were registered for none.
@@ -60,7 +60,7 @@ struct AppsExamination {
   }
 
   /// Connects to each gateway once, to all at the same time.
-  private func reach() async throws -> [Finding] {
+  private func reach() async -> [Finding] {
     var order: [[UInt8]] = []
     var users: [[UInt8]: (apps: [APNsApp], configuration: APNsConfiguration)] = [:]
     for app in apps {
@@ -71,13 +71,13 @@ struct AppsExamination {
       }
     }
     let examinations = order.prefix(AppsExamination.maximumGateways).compactMap { users[$0] }.map { user in
-      Task { @EventLoop in
-        try await GatewayExamination.reach(
+      EventLoop.start {
+        await GatewayExamination.reach(
           user.configuration, "apns of \(AppsExamination.names(user.apps, maximum: 1))")
       }
     }
     var findings: [Finding] = []
-    for examination in examinations { findings.append(try await examination.value) }
+    for examination in examinations { findings.append(await examination.value) }
     if order.count > AppsExamination.maximumGateways {
       findings.append(
         Finding("apns", .fact, "\(order.count - AppsExamination.maximumGateways) more gateways were not connected to"))

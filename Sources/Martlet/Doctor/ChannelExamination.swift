@@ -29,7 +29,7 @@ struct ChannelExamination {
     let places = bundleIDs.flatMap { settings.places(of: $0) }
     var findings: [Finding] = []
     let tasks = places.prefix(ChannelExamination.maximumAsked).map { place in
-      Task { @EventLoop in await ChannelExamination.findings(place) }
+      EventLoop.start { await ChannelExamination.findings(place) }
     }
     for task in tasks { findings += await task.value }
     if places.count > ChannelExamination.maximumAsked {

@@ -43,7 +43,7 @@ struct KeyExamination {
 
   func findings() async -> [Finding] {
     let asked = questions.prefix(KeyExamination.maximumAsked).map { question in
-      Task { @EventLoop in await KeyExamination.ask(question) }
+      EventLoop.start { await KeyExamination.ask(question) }
     }
     var findings: [Finding] = []
     for answer in asked { findings.append(await answer.value) }

@@ -61,7 +61,7 @@ final class DashboardService: Service {
 
   func stop() async { await dashboard.stop(grace: settings.service.shutdownGrace) }
 
-  func endGrace() { Task { await dashboard.stop(grace: .zero) } }
+  func endGrace() { EventLoop.start { [self] in await dashboard.stop(grace: .zero) } }
 
   func close() {
     connection.close()

@@ -29,7 +29,7 @@ struct ServiceList {
       ServiceSignal.termination.use {
         if isStopping { return services.forEach { $0.endGrace() } }
         isStopping = true
-        Task { @EventLoop in
+        EventLoop.start {
           await stop()
           stopped.resume()
         }
@@ -39,7 +39,7 @@ struct ServiceList {
 
   /// Stops the services in reverse, at the same time, because each has the whole grace time. Then closes them in reverse.
   private func stop() async {
-    let stops = services.reversed().map { service in Task { @EventLoop in await service.stop() } }
+    let stops = services.reversed().map { service in EventLoop.start { await service.stop() } }
     for stop in stops { await stop.value }
     for service in services.reversed() { await service.close() }
   }

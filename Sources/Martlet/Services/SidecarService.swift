@@ -125,7 +125,7 @@ final class SidecarService: Service {
     await sidecar.stop(grace: settings.service.shutdownGrace)
   }
 
-  func endGrace() { Task { await sidecar.stop(grace: .zero) } }
+  func endGrace() { EventLoop.start { [self] in await sidecar.stop(grace: .zero) } }
 
   func close() {
     ownClients?.close()

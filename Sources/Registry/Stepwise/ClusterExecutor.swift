@@ -120,7 +120,7 @@ final class ClusterExecutor: DeviceExecutor {
     let now = ContinuousClock.now
     if let repairedAt, now - repairedAt < ClusterExecutor.repairInterval { return }
     repairedAt = now
-    Task { @EventLoop in
+    EventLoop.start { [self] in
       do throws(RedisError) {
         let count = try await repair(after: ClusterExecutor.overdueSeconds)
         if count > 0 {

@@ -84,7 +84,7 @@ final class BackupFallback {
   }
 
   private func start() {
-    state = .importing(Task { @EventLoop in await runImport() })
+    state = .importing(EventLoop.start { [self] in await runImport() })
   }
 
   /// Imports the file. After an error no request is carried out: the first device that is registered for an app would end the

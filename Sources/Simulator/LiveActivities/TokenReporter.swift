@@ -33,7 +33,7 @@ final class TokenReporter {
   private func send(_ report: LiveDevice.Report, attempt: Int) {
     timers[report.token] = nil
     guard let owner = gateway.liveDevices.beginReport(report), let call = report.call(from: owner) else { return }
-    Task { @EventLoop [client] in
+    EventLoop.start { [self, client] in
       let status = (try? await client.send(call))?.status
       if let status, (200...299).contains(status) { return gateway.liveDevices.endReport(report) }
       if attempt == TokenReporter.loggedAttempt {

@@ -38,7 +38,7 @@ final class DefaultAppWalk {
   }
 
   private func begin() {
-    walk = Task { @EventLoop [registry, app, log] in
+    walk = EventLoop.start { [registry, app, log] in
       do throws(RedisError) {
         let seconds = Int(DefaultAppWalk.interval.components.seconds) - 1
         guard try await registry.claimWalk(forApp: app, seconds: seconds) else { return }

@@ -78,7 +78,7 @@ final class SpanExporter {
     var call = HTTPCall(url: configuration.url)
     call.headers = [("Content-Type", "application/json")] + configuration.headers.map { ($0.name, $0.value) }
     call.timeout = timeout
-    Task { @EventLoop [encoder, client] in
+    EventLoop.start { [self, encoder, client] in
       call.body = encoder.json(batch)
       do throws(HTTPClientError) {
         sent(batch, ExportResult(status: try await client.send(call).status))

@@ -172,7 +172,7 @@ package final class WebhookSender {
       ("webhook-timestamp", String(timestamp)), ("webhook-signature", signature),
     ].map { (name: $0.0, value: $0.1) }
     let call = HTTPCall(url: configuration.url, headers: headers, body: batch.body)
-    Task { @EventLoop [client] in
+    EventLoop.start { [self, client] in
       let answer: WebhookAnswer
       do throws(HTTPClientError) {
         answer = WebhookAnswer(try await client.send(call))
