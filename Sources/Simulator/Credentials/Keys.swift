@@ -40,6 +40,8 @@ final class PublicKey {
   init(path: String) throws(CredentialError) {
     guard let file = BIO_new_file(path, "r") else { throw .cannotRead(path: path, reason: openSSLReason()) }
     defer { BIO_free(file) }
+    // An error that is left would be taken for one of a connection.
+    defer { ERR_clear_error() }
     var found = PEM_read_bio_PUBKEY(file, nil, nil, nil)
     if found == nil {
       BIO_ctrl(file, BIO_CTRL_RESET, 0, nil)
