@@ -1,14 +1,14 @@
-public import Events
+import Events
 import JSON
-public import PushModel
+import PushModel
 
 extension Event {
   /// A worker has paused a route. Others may still send to it. `fix` is what an operator should do.
-  public static func paused(_ route: RouteNotice, worker: String, fix: String, at now: Int64) -> Event {
+  static func paused(_ route: RouteNotice, worker: String, fix: String, at now: Int64) -> Event {
     Event(.routePaused, at: now, data: object(route, worker) + ["fix": fix.unlessEmpty])
   }
 
-  public static func resumed(_ route: RouteNotice, worker: String, at now: Int64) -> Event {
+  static func resumed(_ route: RouteNotice, worker: String, at now: Int64) -> Event {
     Event(.routeResumed, at: now, data: object(route, worker))
   }
 
