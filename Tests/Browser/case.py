@@ -58,6 +58,10 @@ class Case(unittest.TestCase):
         self.fleet.push(job, queue)
         return job["id"]
 
+    def waits(self, job, queue="push:jobs"):
+        """Whether a job is in its list. Others may be there, too: retries of the seed come due at any time."""
+        return any(job.encode() in element for element in self.fleet.redis("LRANGE", queue, 0, -1))
+
     def eventually(self, what, condition):
         wait_until(what, condition)
 

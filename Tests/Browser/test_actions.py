@@ -50,7 +50,7 @@ class Actions:
         self.assertIn("Paused by omar", visitor.text())
         self.assertIn("An upgrade", visitor.text())
         job = self.push({"id": self.named("high"), "to": {"user": "carol"}, "title": "Hi"}, "push:jobs:high")
-        self.assertEqual(self.fleet.redis("LLEN", "push:jobs:high"), 1)
+        self.assertTrue(self.waits(job, "push:jobs:high"))
         visitor.click("Resume this queue")
         self.fleet.wait_for_record(job, "accepted")
         self.assertTrue(self.audit("pause", "push:jobs:high"))
@@ -161,7 +161,7 @@ class Actions:
 
         self.eventually("the worker drains", lambda: says("Undrain"))
         job = self.push({"id": self.named("drained"), "to": {"user": "carol"}, "title": "Hi"})
-        self.assertEqual(self.fleet.redis("LLEN", "push:jobs"), 1)
+        self.assertTrue(self.waits(job))
         visitor.click("Undrain")
         self.fleet.wait_for_record(job, "accepted")
 
