@@ -109,6 +109,11 @@ struct TidyTests {
     #expect(long == Self.longScripts)
   }
 
+  @Test func `tasks of the event loop are started with its start function, which saves a hop between threads`() throws {
+    let texts = try Self.files(in: ["Sources"], ".swift")
+    #expect(texts.filter { $0.value.contains("Task { @EventLoop") }.isEmpty)
+  }
+
   @Test func `code and pages use plain words`() throws {
     let sources = try Self.files(in: ["Sources", "Tests", "Tools"], ".swift")
     let pages = try Self.files(in: ["docs"], ".md")
