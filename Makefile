@@ -3,12 +3,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 SWIFT ?= swift
+DEBUG := .build/debug
 RELEASE := .build/release
 # Swift is linked statically, so the programs need no RUNPATH, in which others could place a library.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build build-debug check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -20,6 +21,11 @@ build: deps ## Build martlet and apns-simulator, optimised, into .build/release
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet
 	$(SWIFT) build $(RELEASE_FLAGS) --product apns-simulator
 
+# As the tests need them: in a third of the time of `make build`, and `make test` does not build them again.
+build-debug: deps
+	$(SWIFT) build --product martlet
+	$(SWIFT) build --product apns-simulator
+
 image: ## Build the container image, with Docker or buildah; TAG names it
 	@deploy/scripts/build-image $(or $(TAG),martlet)
 
@@ -29,11 +35,11 @@ install: build ## Install programs, units, man pages and completions; PREFIX and
 uninstall: ## Remove what `make install` has installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install --uninstall
 
-demo: build ## Send 20,000 jobs from redis-cli to a simulated APNs and print a table
-	@deploy/scripts/demo $(RELEASE)
+demo: build-debug ## Send 20,000 jobs from redis-cli to a simulated APNs and print a table
+	@deploy/scripts/demo $(DEBUG)
 
-up: build ## Start Redis, a simulated APNs, a worker, a sidecar and a dashboard, and leave them running
-	@deploy/scripts/up $(RELEASE)
+up: build-debug ## Start Redis, a simulated APNs, a worker, a sidecar and a dashboard, and leave them running
+	@deploy/scripts/up $(DEBUG)
 
 down: ## Stop what `make up` started
 	@deploy/scripts/down
