@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from jobs import AUDIENCE, AUDIENCE_FREE
+
 NEUTRAL = {"sink": "nghttpd", "connections": 1}
 
 
@@ -21,9 +23,9 @@ def judge(setup, results):
     beside = results.select("engine", sink="nghttpd of the jobs")
     rates = [results.median("rate", "jobs", case="single", backlog=size) for size in setup.backlogs]
     costs = [results.median("cpuMicroseconds", "jobs", case="single", backlog=size) for size in setup.backlogs]
-    audience = results.median("rate", "jobs", case="audience")
+    audience, free = (results.median("rate", "jobs", case=case) for case in (AUDIENCE, AUDIENCE_FREE))
     engine = results.median("rate", "engine", sink="apns-simulator with ledger")
-    peaks = results.values("peakMegabytes", "jobs", case="audience")
+    peaks = results.values("peakMegabytes", "jobs", case=AUDIENCE)
     return [
         at_most("engine: CPU per push, relative to h2load", 1.2, paired("cpuMicroseconds", own, h2load), "x"),
         at_least("engine: rate, relative to h2load", 1, paired("rate", own, h2load), "x"),
@@ -38,6 +40,7 @@ def judge(setup, results):
         at_most("broadcast: peak resident memory", 40, max(peaks), "MB"),
         at_least("broadcast: pushes a second", 100_000, audience, ""),
         at_least("broadcast: rate, relative to the engine on the same sink", 0.8, audience / engine, "x"),
+        at_least("the same, Redis on both cores", 0.8, free / engine, "x"),
         at_most("at rest: resident memory", 30, results.median("residentMegabytes", "rest"), "MB"),
         at_most("at rest: CPU of a core", 0.5, results.median("corePercent", "rest"), "%"),
         at_most("start to ready", 100, results.median("readyMilliseconds", "start"), "ms")]

@@ -4,13 +4,15 @@ import json
 import time
 
 import engine
-from processes import CLIENT_CORE, busy_seconds
+from processes import CLIENT_CORE, SINK_CORE, busy_seconds
 from sinks import Nghttpd
 from stack import APP, USERS, Missing, Stack
 
 DEVICES_PER_USER = 5
 SMALL_BACKLOG_TURNS = 20  # a backlog of 1,000 is short, so a round has this many of them
 SMALL_BACKLOG = 1_000
+AUDIENCE = "audience"
+AUDIENCE_FREE = "audience, Redis on both cores"
 PAYLOAD = json.dumps({"aps": {"alert": {"title": "Lunch?", "body": "x" * 130}, "sound": "default"}})[:-1] + ',"id":1}'
 
 
@@ -74,12 +76,14 @@ def stale_devices(setup, results, turn):
 
 
 def audience(setup, results):
-    """One broadcast; the rate is that of its pushes."""
+    """One broadcast; the rate is that of its pushes. Beside the sink, Redis takes time from the sink that the engine has."""
     with Stack(setup.programs, MARTLET_CONCURRENCY="1000") as stack:
         stack.register_audience(setup.audience)
         for turn in range(setup.rounds):
-            run(stack, results, "audience", turn, 1, lambda _: f'{{"to":{{"app":"{APP}"}},"title":"News"}}',
-                accepted_per_job=setup.audience)
+            for case, cores in ((AUDIENCE, {SINK_CORE}), (AUDIENCE_FREE, {CLIENT_CORE, SINK_CORE})):
+                stack.redis_process.run_on(cores)
+                run(stack, results, case, turn, 1, lambda _: f'{{"to":{{"app":"{APP}"}},"title":"News"}}',
+                    accepted_per_job=setup.audience)
             engine_beside(setup, results, turn, stack)
 
 
@@ -131,7 +135,7 @@ def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):
         reads += read_count(stack.redis) - reads_before - own - 1
         stack.check(accepted_before + backlog * accepted_per_job)
     jobs, pushes = backlog * turns, backlog * turns * accepted_per_job
-    units = pushes if case == "audience" else jobs
+    units = pushes if case in (AUDIENCE, AUDIENCE_FREE) else jobs
     user, system = stack.worker.proc_cpu_seconds()
     results.add(
         "jobs", case=case, round=turn, backlog=backlog, jobs=jobs, pushes=pushes, seconds=seconds,

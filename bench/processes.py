@@ -28,6 +28,10 @@ class Process:
                 env=environment or os.environ)
         self.pid = self._child.pid
 
+    def run_on(self, cores):
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            os.sched_setaffinity(int(thread), cores)
+
     def cpu_seconds(self):
         """User and system time of all threads, including ended ones, in nanoseconds."""
         return time.clock_gettime((~self.pid << 3) | 2)

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from budgets import judge
+from jobs import AUDIENCE, AUDIENCE_FREE
 from processes import COMES_FIRST
 from stages import ORDER
 
@@ -132,7 +133,7 @@ def redis_table(results):
     rows = []
     for (case, backlog), lines in groups(results, "jobs", "case", "backlog"):
         calls = sorted(lines[-1]["calls"].items(), key=lambda item: -item[1])
-        per = lines[-1]["pushes"] if case == "audience" else 1
+        per = lines[-1]["pushes"] if case in (AUDIENCE, AUDIENCE_FREE) else 1
         parts = ", ".join(f"{name} {count / per:.2f}" for name, count in calls if count / per >= 0.005)
         rows.append([case, f"{backlog:,}", spread(lines, "commandsPerUnit", 2), spread(lines, "readsPerUnit", 3),
                      spread(lines, "redisMicroseconds"), parts])
@@ -162,7 +163,7 @@ def memory_table(results):
         ["at rest, resident memory", spread(results.select("rest"), "residentMegabytes") + " MB"],
         ["at rest, CPU of a core", spread(results.select("rest"), "corePercent", 3) + " %"],
         ["full load, peak resident memory", spread(full, "peakMegabytes") + " MB"],
-        ["broadcast, peak resident memory", spread(results.select("jobs", case="audience"), "peakMegabytes") + " MB"]])
+        ["broadcast, peak resident memory", spread(results.select("jobs", case=AUDIENCE), "peakMegabytes") + " MB"]])
 
 
 def stage_table(results):

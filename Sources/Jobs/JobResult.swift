@@ -20,7 +20,7 @@ public struct JobResult: Sendable, Equatable {
   public internal(set) var uncertain = 0
   /// Refusals by reason, in the order in which they occurred first.
   public internal(set) var reasons: [ReasonCount] = []
-  public internal(set) var results: [DeviceResult] = []
+  public package(set) var results: [DeviceResult] = []
   public var worker: String
   /// Unix milliseconds.
   public var claimedAt: Int64

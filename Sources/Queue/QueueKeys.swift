@@ -67,6 +67,9 @@ public struct QueueKeys: Sendable, Equatable {
   /// String: the progress of a broadcast, a line with its cursor, then JSON of ``AttemptState``.
   public func progress(_ nonce: String) -> String { prefix + "progress:" + nonce }
 
+  /// String: JSON of the ``JobResult`` whose devices a broadcast's progress lists.
+  package func progressList(_ nonce: String) -> String { progress(nonce) + ":list" }
+
   /// String with a TTL: where a job with this id is in ``retry``, ``scheduled`` or ``dead``, a ``DueLocator``.
   public func due(_ jobID: String) -> String { prefix + "due:" + jobID }
 

@@ -74,6 +74,9 @@ import Testing
     try await first.kill()
     let before = try await fleet.gateway.ledger().distinct
     #expect(before < 2600)
+    let lists = try await fleet.redis("KEYS", "martlet:{\(first.queue)}:progress:*:list").array ?? []
+    let list = try await fleet.redis("GET", try #require(lists.first?.string)).bytes
+    let listed = try #require(list.flatMap(JobResult.init(parsing:))).results.map(\.token)
     try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#)
     let second = try await fleet.worker(on: first.queue)
     let record = try await fleet.record(id)
@@ -81,6 +84,8 @@ import Testing
     #expect(record.accepted == 2600)
     #expect(record.failed == 0)
     #expect(record.uncertain == 0)
+    #expect(listed.count == 100)
+    #expect(record.results.map(\.token) == listed)
     let ledger = try await fleet.gateway.ledger()
     #expect(ledger.distinct == 2600)
     // Only pages that were not committed are sent again, under the same apns-ids.
@@ -131,6 +136,8 @@ import Testing
     let record = try await fleet.record(id)
     #expect(record.status == "accepted")
     #expect(record.accepted == 20)
+    // An earlier version wrote the list of devices with the rest.
+    #expect(record.results.count == 20)
     #expect(try await fleet.gateway.ledger().received == 0)
     try await worker.stop()
   }
