@@ -80,6 +80,7 @@ extension StringProtocol {
   /// The text without surrounding white space, as JavaScript's `trim` returns it.
   var trimmed: String {
     let scalars = unicodeScalars
+    guard scalars.first?.isTrimmed == true || scalars.last?.isTrimmed == true else { return String(self) }
     var start = startIndex
     while start < endIndex, scalars[start].isTrimmed { scalars.formIndex(after: &start) }
     var end = endIndex

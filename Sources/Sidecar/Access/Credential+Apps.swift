@@ -24,13 +24,16 @@ extension Credential {
     apps.allows(device.bundleID ?? fallback)
   }
 
-  /// Throws 403 if a registered device belongs to an app that the credential is not for.
+  /// Throws 403, or `refusal`, if a registered device belongs to an app that the credential is not for.
   @EventLoop
-  func refuseForeign(_ token: String, in registry: Registry, else fallback: String?) async throws(Refusal) {
-    guard let app = try await app(ofRegistered: token, in: registry, else: fallback) else { return }
-    guard apps.allows(app) else {
-      throw Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app that the device is registered for")
-    }
+  func refuseForeign(
+    _ token: String, in registry: Registry, else fallback: String?, with refusal: Refusal? = nil
+  ) async throws(Refusal) {
+    guard !apps.isForEveryApp, let app = try await app(ofRegistered: token, in: registry, else: fallback),
+      !apps.allows(app)
+    else { return }
+    throw refusal
+      ?? Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app that the device is registered for")
   }
 
   /// Whether a token is registered, for an app that the credential is for.
@@ -44,12 +47,10 @@ extension Credential {
     Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app \"\(app)\"")
   }
 
-  /// Returns nil without a look at Redis if the credential is for every app.
   @EventLoop
   private func app(
     ofRegistered token: String, in registry: Registry, else fallback: String?
   ) async throws(Refusal) -> String? {
-    guard !apps.isForEveryApp else { return nil }
     let resolution = await registry.resolve(.token(token))
     if let error = resolution.error { throw Refusal(error) }
     guard let device = resolution.devices.first, device.updatedAt > 0 else { return nil }

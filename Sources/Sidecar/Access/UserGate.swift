@@ -21,16 +21,15 @@ struct UserGate {
 
   /// Does `work` for the user whose credentials the request has.
   func respond(to request: SidecarRequest, _ work: Work) async throws(Refusal) -> HTTPResponse {
-    try await crossOrigin.respond(to: request.http) { () async throws(Refusal) -> HTTPResponse in
-      let credentials = BearerCredentials(request.http.headers)
-      guard credentials != .missing else { throw Refusal(.unauthorized, "Unauthorized - missing credentials") }
-      let storage = try context.requireStorage()
-      guard let user = try await user(credentials, request.http, storage.access) else {
-        throw Refusal(.unauthorized, "Unauthorized - invalid token")
-      }
-      storage.access.uses.note(user)
-      return try await work(user, storage)
+    let fields = try crossOrigin.admit(request.http)
+    let credentials = BearerCredentials(request.http.headers)
+    guard credentials != .missing else { throw Refusal(.unauthorized, "Unauthorized - missing credentials") }
+    let storage = try context.requireStorage()
+    guard let user = try await user(credentials, request.http, storage.access) else {
+      throw Refusal(.unauthorized, "Unauthorized - invalid token")
     }
+    storage.access.uses.note(user)
+    return try await work(user, storage).with(fields)
   }
 
   /// Whether the work may be done, as far as the header fields tell.
@@ -69,6 +68,7 @@ enum BearerCredentials: Equatable {
   case invalid
   case named(username: String, token: String)
 
+  /// In lower case.
   private static let scheme = "bearer"
   private static let maximumTokenBytes = 512
 
@@ -94,7 +94,7 @@ enum BearerCredentials: Equatable {
   private static func token(_ authorization: String) -> String? {
     let text = authorization.trimmed
     guard let space = text.utf8.firstIndex(where: { $0 == 0x20 || $0 == 0x09 }),
-      text[..<space].lowercased() == scheme
+      text.utf8[..<space].elementsEqual(scheme.utf8, by: { $0 | 0x20 == $1 })
     else { return nil }
     let token = text[space...].dropFirst().trimmed
     return token.isEmpty ? nil : token

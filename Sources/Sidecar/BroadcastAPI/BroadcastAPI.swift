@@ -29,14 +29,14 @@ struct BroadcastAPI: HTTPAPI {
 
   /// Checks the origin first: without API keys nothing else prevents a page of any site from sending broadcasts.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
-    try await crossOrigin.respond(to: request.http) { () async throws(Refusal) -> HTTPResponse in
-      let storage = try context.requireStorage()
-      let isPush = request.route == "/newpush"
-      let caller = try await caller(request.http, storage.access, for: isPush ? .push : .tokens)
-      let body = try RequestBody.objectOrForm(request.http)
-      let trace = request.http.headers["traceparent"].flatMap(TraceParent.init(header:))
-      return try await isPush ? push(body, trace, of: caller, storage) : register(body, of: caller, storage)
-    }
+    let fields = try crossOrigin.admit(request.http)
+    let storage = try context.requireStorage()
+    let isPush = request.route == "/newpush"
+    let caller = try await caller(request.http, storage.access, for: isPush ? .push : .tokens)
+    let body = try RequestBody.objectOrForm(request.http)
+    let trace = request.http.headers["traceparent"].flatMap(TraceParent.init(header:))
+    let answer = try await isPush ? push(body, trace, of: caller, storage) : register(body, of: caller, storage)
+    return answer.with(fields)
   }
 
   func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {

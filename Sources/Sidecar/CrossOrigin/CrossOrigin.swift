@@ -1,4 +1,3 @@
-import EventLoop
 import HTTPServer
 
 /// The first checks of a request: whether a page of its origin may call, and whether the method is right.
@@ -29,15 +28,13 @@ struct CrossOrigin {
     allowed = (methods + ["OPTIONS"]).joined(separator: ", ")
   }
 
-  /// Does `work` if the checks pass, and adds the CORS fields to its answer. Answers a preflight itself.
-  @EventLoop
-  func respond(
-    to request: HTTPRequest, _ work: @EventLoop () async throws(Refusal) -> HTTPResponse
-  ) async throws(Refusal) -> HTTPResponse {
+  /// Returns the CORS fields of the answer. Throws if a check fails, and for a preflight, which
+  /// ``response(to:of:_:)`` answers.
+  func admit(_ request: HTTPRequest) throws(Refusal) -> [(name: String, value: String)] {
     switch decision(for: request) {
     case .refused(let refusal): throw refusal
-    case .preflight(let fields): return HTTPResponse(status: 204, headers: fields)
-    case .admitted(let fields): return try await work().with(fields)
+    case .preflight: throw Refusal(.methodNotAllowed)
+    case .admitted(let fields): return fields
     }
   }
 

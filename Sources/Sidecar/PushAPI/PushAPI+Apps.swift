@@ -6,7 +6,7 @@ import Registry
 
 /// The requests of users that may be bound to apps.
 extension PushAPI {
-  private static let otherApp = Refusal(.forbidden, "This user may not use this app")
+  static let otherApp = Refusal(.forbidden, "This user may not use this app")
 
   /// Returns the app of a user's registration: the one that it names, else that of the binding, else the configured one.
   /// Throws 403 if the user is not for it, or is for several apps and the configured one is not among them.
@@ -21,15 +21,6 @@ extension PushAPI {
       throw PushAPI.otherApp
     }
     return app
-  }
-
-  /// Throws 403 if the device is registered for an app that the user is not bound to.
-  func refuseForeign(_ token: String, for user: Credential, _ registry: Registry) async throws(Refusal) {
-    do {
-      try await user.refuseForeign(token, in: registry, else: context.configuration.bundleID)
-    } catch {
-      throw error.reason == .forbidden ? PushAPI.otherApp : error
-    }
   }
 
   /// The devices that the user's credential is for.

@@ -54,12 +54,14 @@ struct PushAPI: HTTPAPI {
     let traits = request.traits
     let app = try app(of: user, named: traits.bundleID)
     try await storage.access.admit(.registration, of: "user:" + username)
-    try await refuseForeign(request.token, for: user, storage.backend.registry)
+    let registry = storage.backend.registry
+    try await user.refuseForeign(
+      request.token, in: registry, else: context.configuration.bundleID, with: PushAPI.otherApp)
     let registration = Registration(
       token: request.token, username: username, platform: request.platform, bundleID: app,
       // A default never replaces what is known.
       isBundleAssumed: traits.bundleID == nil && user.apps.isForEveryApp, traits, now: Clock.unixMilliseconds)
-    let previous = try await refusingFaults(await storage.backend.registry.register(registration))
+    let previous = try await refusingFaults(await registry.enroll(registration).previousOwner)
     if let previous {
       context.log.info(
         "a device was transferred to another user",
