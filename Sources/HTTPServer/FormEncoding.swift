@@ -4,7 +4,6 @@ import JSON
 public enum FormEncoding {
   /// The number of items of one query or form.
   public static let maximumItems = 100
-  private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:".utf8)
 
   /// Returns the items in their order, with repeated names. A `+` is a space. Returns nil if a percent escape is malformed or
   /// not UTF-8, or if there are more than ``maximumItems``.
@@ -24,31 +23,20 @@ public enum FormEncoding {
 
   /// Returns `?a=1&b=2`; nothing without items.
   package static func query(_ items: [(String, String)]) -> String {
-    items.isEmpty ? "" : "?" + items.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
-  }
-
-  /// Escapes everything but letters, digits, `-`, `.`, `_`, `~` and `:`.
-  package static func encoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      let hex = String(byte, radix: 16, uppercase: true)
-      return plain.contains(byte) ? String(UnicodeScalar(byte)) : byte < 16 ? "%0\(hex)" : "%\(hex)"
-    }.joined()
-  }
-
-  /// Decodes percent escapes once. Returns nil if one is malformed, or the result is not UTF-8.
-  public static func decoded(_ text: some StringProtocol) -> String? {
-    decoded(Array(text.utf8)[...], plusIsSpace: false)
+    items.isEmpty
+      ? ""
+      : "?" + items.map { "\(String(percentEncoding: $0.0))=\(String(percentEncoding: $0.1))" }.joined(separator: "&")
   }
 
   private static func item(_ pair: ArraySlice<UInt8>) -> (name: String, value: String)? {
     let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-    guard let name = decoded(pair[..<equals], plusIsSpace: true),
-      let value = decoded(pair[equals...].dropFirst(), plusIsSpace: true)
+    guard let name = decoded(pair[..<equals]),
+      let value = decoded(pair[equals...].dropFirst())
     else { return nil }
     return (name, value)
   }
 
-  private static func decoded(_ text: ArraySlice<UInt8>, plusIsSpace: Bool) -> String? {
-    [UInt8](percentDecoding: text, plusIsSpace: plusIsSpace).flatMap { String(validating: $0, as: UTF8.self) }
+  private static func decoded(_ text: ArraySlice<UInt8>) -> String? {
+    [UInt8](percentDecoding: text, plusIsSpace: true).flatMap { String(validating: $0, as: UTF8.self) }
   }
 }

@@ -19,6 +19,25 @@ extension [UInt8] {
   }
 }
 
+extension String {
+  /// Not escaped.
+  private static let plain = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:".utf8)
+
+  /// Decodes `%XX` once. Returns nil if an escape is malformed, or the result is not UTF-8.
+  package init?(percentDecoding text: some StringProtocol) {
+    guard let bytes = [UInt8](percentDecoding: Array(text.utf8)[...]) else { return nil }
+    self.init(validating: bytes, as: UTF8.self)
+  }
+
+  /// Escapes everything but letters, digits, `-`, `.`, `_`, `~` and `:`.
+  package init(percentEncoding text: String) {
+    self = text.utf8.map { byte in
+      let hex = String(byte, radix: 16, uppercase: true)
+      return String.plain.contains(byte) ? String(UnicodeScalar(byte)) : byte < 16 ? "%0\(hex)" : "%\(hex)"
+    }.joined()
+  }
+}
+
 extension UInt8 {
   fileprivate var hexDigit: UInt8? {
     switch self {

@@ -14,7 +14,7 @@ extension Registry {
       guard others.count < Registry.maximumActivityTokens else { return nil }
       formers = others.filter { $0.deviceID != nil && $0.deviceID == registration.deviceID }
     }
-    let enrollment = try await enroll(registration)
+    let enrollment = try await register(registration)
     for former in formers where former.username == registration.username {
       _ = try await unregister(token: former.token, username: registration.username)
     }

@@ -6,14 +6,9 @@ extension Registry {
   nonisolated static let conflict = RedisError.notSent(
     "the token is being registered by others at the same time; try again")
 
-  /// Registers a device for a user, and takes it from another owner. Returns that owner.
+  /// Registers a device for a user, and takes it from another owner. Returns what is known about it.
   @discardableResult
-  public func register(_ registration: Registration) async throws(RedisError) -> String? {
-    try await enroll(registration).previousOwner
-  }
-
-  /// Registers a device as ``register(_:)`` does, and returns what is known about it.
-  public func enroll(_ registration: Registration) async throws(RedisError) -> Enrollment {
+  public func register(_ registration: Registration) async throws(RedisError) -> Enrollment {
     let (outcome, removed) = try await executor.register(registration)
     logRemoved(removed, of: registration.username)
     let former = outcome.end == .written ? outcome.before.owner : ""

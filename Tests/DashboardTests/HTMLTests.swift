@@ -1,4 +1,4 @@
-import HTTPServer
+import JSON
 import Testing
 
 @testable import Dashboard
@@ -52,7 +52,7 @@ import Testing
   func dots(_ id: String) {
     let part = PathPart.text(id)
     #expect(part != "." && part != "..")
-    #expect(FormEncoding.decoded(part[...]).map(PathPart.id) == id)
+    #expect(String(percentDecoding: part[...]).map(PathPart.id) == id)
   }
 
   @Test("links are relative on pages of any depth") func links() {

@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 import Testing
 
 struct FormEncodingTests {
@@ -16,7 +17,7 @@ struct FormEncodingTests {
 
   @Test(arguments: [("a+b", "a+b"), ("%2561", "%61"), ("%2F..", "/.."), ("%00", "\0"), ("é%41", "éA")])
   func `a part of a path is decoded once, and a plus is kept`(text: String, decoded: String) {
-    #expect(FormEncoding.decoded(text) == decoded)
+    #expect(String(percentDecoding: text) == decoded)
   }
 
   @Test func `there are at most 100 items`() {

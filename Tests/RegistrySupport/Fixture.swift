@@ -95,6 +95,7 @@ package struct Fixture {
   package func register(_ token: String, _ user: String, app: String? = nil, now: Int64 = 1000) async throws -> String?
   {
     try await registry.register(
-      Registration(token: token, username: user, platform: .ios, bundleID: app, now: now))
+      Registration(token: token, username: user, platform: .ios, bundleID: app, now: now)
+    ).previousOwner
   }
 }

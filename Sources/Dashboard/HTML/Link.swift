@@ -1,4 +1,5 @@
 import HTTPServer
+import JSON
 
 /// A link to a page of the dashboard, relative to the page that contains it. So it works below any prefix of a proxy.
 struct Link: Sendable, Equatable {
@@ -36,7 +37,7 @@ enum PathPart {
 
   /// Returns the part of a path that stands for `id`.
   static func text(_ id: String) -> String {
-    isMarked(id) ? "\(mark)" + FormEncoding.encoded(id) : FormEncoding.encoded(id)
+    isMarked(id) ? "\(mark)" + String(percentEncoding: id) : String(percentEncoding: id)
   }
 
   /// Returns the id that a decoded part of a path stands for.

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPServer
+import JSON
 
 /// The pages of a dashboard, and who may see them.
 @EventLoop
@@ -45,7 +46,7 @@ struct DashboardSite: HTTPSite {
 
   /// Returns nil for a part of a path that cannot be decoded.
   private static func parameter(_ part: Substring) -> String? {
-    part.utf8.count > maximumPart ? nil : FormEncoding.decoded(part).map(PathPart.id)
+    part.utf8.count > maximumPart ? nil : String(percentDecoding: part).map(PathPart.id)
   }
 
   func file(at path: String) -> HTTPResponse? { Assets.response(to: path).map(PageAnswer.protected) }

@@ -1,5 +1,5 @@
 import Crypto
-import HTTPServer
+import JSON
 import Redis
 
 /// The settings of the connection to Redis: `REDIS_URL`, `REDIS_URL_FILE`, or the pair of variables of hosted key-value stores.
@@ -73,7 +73,7 @@ package enum RedisSettings {
     guard host.lowercased().hasPrefix(scheme) else { return nil }
     let name = host.dropFirst(scheme.count).prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" }
     guard !name.isEmpty else { return nil }
-    return "rediss://default:\(FormEncoding.encoded(token))@\(name):6379"
+    return "rediss://default:\(String(percentEncoding: token))@\(name):6379"
   }
 
   /// Returns the variables of the pair that are not set.

@@ -1,5 +1,4 @@
 import HTTPClient
-import HTTPServer
 import JSON
 import Worker
 
@@ -50,7 +49,7 @@ enum TracingSettings {
   static func header(_ text: some StringProtocol) -> TracingConfiguration.Header? {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = EnvironmentReader.trimmed(parts[0]), HTTPCall.isHeader(name: name),
-      let value = FormEncoding.decoded(EnvironmentReader.trimmed(parts[1]) ?? ""), HTTPCall.isHeader(value: value)
+      let value = String(percentDecoding: EnvironmentReader.trimmed(parts[1]) ?? ""), HTTPCall.isHeader(value: value)
     else { return nil }
     return TracingConfiguration.Header(name: name, value: value)
   }

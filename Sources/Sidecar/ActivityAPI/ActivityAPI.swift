@@ -48,7 +48,7 @@ struct ActivityAPI: HTTPAPI {
     let name: String
 
     init(_ request: SidecarRequest) throws(Refusal) {
-      let name = request.parameter.flatMap { FormEncoding.decoded($0) } ?? ""
+      let name = request.parameter.flatMap { String(percentDecoding: $0) } ?? ""
       kind = request.route == ActivityAPI.type ? .pushtostart : .activity
       if kind == .activity, !LiveActivity.isID(name) {
         throw .invalid("id", "Invalid activity id", "id: expected \(LiveActivity.idRule)")

@@ -25,7 +25,7 @@ extension DeviceAPI {
     let registration = Registration(
       token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
       traits, now: Clock.unixMilliseconds)
-    let device = try await refusingFaults(await registry.enroll(registration).device)
+    let device = try await refusingFaults(await registry.register(registration).device)
     let date = Timestamp.text(device.createdAt ?? device.updatedAt)
     return .json(["success": true, "platformEndpointArn": arn(of: device), "registrationDate": date], status: 201)
   }
@@ -50,7 +50,7 @@ extension DeviceAPI {
         let registration = Registration(
           token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
           traits, now: device.updatedAt)
-        device = try await refusingFaults(await registry.enroll(registration).device)
+        device = try await refusingFaults(await registry.register(registration).device)
       }
       return .json([
         "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
@@ -62,7 +62,7 @@ extension DeviceAPI {
   func delete(
     _ request: SidecarRequest, _ key: Credential, _ registry: Registry
   ) async throws(Refusal) -> HTTPResponse {
-    let sent = request.parameter.flatMap { FormEncoding.decoded($0) }
+    let sent = request.parameter.flatMap { String(percentDecoding: $0) }
     for token in try RequestFields.spellings(sent, "deviceToken") {
       guard try await mayFind(token, key, registry) else { continue }
       let isRemoved = try await refusingFaults(await registry.forget(token: token))

@@ -61,7 +61,7 @@ struct PushAPI: HTTPAPI {
       token: request.token, username: username, platform: request.platform, bundleID: app,
       // A default never replaces what is known.
       isBundleAssumed: traits.bundleID == nil && user.apps.isForEveryApp, traits, now: Clock.unixMilliseconds)
-    let previous = try await refusingFaults(await registry.enroll(registration).previousOwner)
+    let previous = try await refusingFaults(await registry.register(registration).previousOwner)
     if let previous {
       context.log.info(
         "a device was transferred to another user",

@@ -1,6 +1,5 @@
 import EventLoop
 import HTTPClient
-import HTTPServer
 import JSON
 import Telemetry
 
@@ -50,7 +49,7 @@ extension LiveDevice.Report {
   /// `PUT /activities/{activity id}`; nil if the device has no sidecar.
   func call(from owner: LiveDevice.Owner) -> HTTPCall? {
     guard let sidecar = owner.sidecar else { return nil }
-    var call = HTTPCall(url: "\(sidecar)/activities/\(FormEncoding.encoded(activityID))")
+    var call = HTTPCall(url: "\(sidecar)/activities/\(String(percentEncoding: activityID))")
     call.method = .put
     call.timeout = .seconds(5)
     call.headers = [

@@ -1,11 +1,12 @@
 import EventLoop
 import HTTPServer
+import JSON
 import Redis
 import RedisSupport
 import Registry
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Credentials
 @testable import Dashboard
@@ -53,7 +54,7 @@ final class DashboardFixture {
   func post(
     _ path: String, _ form: [(String, String)], as user: String? = nil, _ fields: [(String, String)] = []
   ) async throws -> WebAnswer {
-    let body = form.map { "\(FormEncoding.encoded($0.0))=\(FormEncoding.encoded($0.1))" }.joined(separator: "&")
+    let body = form.map { "\(String(percentEncoding: $0.0))=\(String(percentEncoding: $0.1))" }.joined(separator: "&")
     return try await WebAnswer.ask(port: dashboard.port, "POST", path, fields, user: user, body: body)
   }
 

@@ -1,6 +1,6 @@
 import Credentials
-import JSON
 import Jobs
+import JSON
 import PushModel
 
 @testable import HTTPServer
@@ -34,7 +34,7 @@ enum RequestInput {
     for cursor in ["since", "cursor"] {
       try checkRefusal { () throws(Refusal) in _ = try NotificationQuery(target.query, cursor: cursor) }
     }
-    let last = target.path.split(separator: "/").last.flatMap { FormEncoding.decoded($0) }
+    let last = target.path.split(separator: "/").last.flatMap { String(percentDecoding: $0) }
     try checkRefusal { () throws(Refusal) in _ = try RequestFields.spellings(last, "deviceToken") }
   }
 

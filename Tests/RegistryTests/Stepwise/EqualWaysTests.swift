@@ -45,7 +45,7 @@ struct EqualWaysTests {
       let registration = Registration(
         token: token, username: name, platform: .ios, bundleID: app ?? (choice == 4 ? "\(Self.apps[0]).\(seed)" : nil),
         isBundleAssumed: isAssumed, now: now)
-      return "register \(try await registry.enroll(registration))"
+      return "register \(try await registry.register(registration))"
     case 5:
       return "replace \(String(describing: try await registry.replace(token: token, with: other, of: user, now: now)))"
     case 6: return "forget \(try await registry.forget(token: token))"
