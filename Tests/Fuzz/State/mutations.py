@@ -13,6 +13,8 @@ TEXTS = ["", "\0", "\u202e", "é", "\ud83d\ude00", "%s%n", "../..", "<script>", 
 BYTES = [b"", b"\0", b"\xff\xfe", b"{", b"[", b"[]", b"{}", b"null", b"MARTLET1 ", b"MARTLET1 999999999 999999999 n 0\n",
          b"MARTLET1 1 1 n 999999999\n{}", b"\n", b"[" * 200, b'{"a":' * 100]
 HUGE = 1 << 20
+# Redis closes the connection of who sends 512 MiB in one argument.
+LARGEST = 64 << 20
 
 
 class Raw(str):
@@ -92,7 +94,8 @@ class Mutator:
                 continue
             self.count += 1
             self.replace(holder, key)
-        return dumped(value).encode("utf-8", "surrogatepass")
+        text = dumped(value).encode("utf-8", "surrogatepass")
+        return text if len(text) <= LARGEST else data
 
     def collect(self, value, places):
         pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
