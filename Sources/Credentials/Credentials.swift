@@ -126,8 +126,6 @@ public final class Credentials {
     try await enabled(.operator, name, secret: secret)
   }
 
-  // Inlined: each call of an asynchronous function asks the runtime for the executor, twice.
-  @inline(__always)
   private func enabled(
     _ kind: Credential.Kind, _ name: String, secret: String
   ) async throws(RedisError) -> Credential? {
@@ -192,8 +190,6 @@ public final class Credentials {
     return CredentialRecord(Credential(kind: kind, name: "", digest: digest, createdAt: Clock.unixMilliseconds)).json
   }
 
-  // Inlined, as above.
-  @inline(__always)
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
     try await connection.send(RedisCommand("HGET", keys(kind)[0], name)).bytes
   }

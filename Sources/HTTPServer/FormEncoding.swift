@@ -30,9 +30,7 @@ public enum FormEncoding {
 
   private static func item(_ pair: ArraySlice<UInt8>) -> (name: String, value: String)? {
     let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
-    guard let name = decoded(pair[..<equals]),
-      let value = decoded(pair[equals...].dropFirst())
-    else { return nil }
+    guard let name = decoded(pair[..<equals]), let value = decoded(pair[equals...].dropFirst()) else { return nil }
     return (name, value)
   }
 

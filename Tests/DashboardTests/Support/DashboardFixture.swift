@@ -5,8 +5,8 @@ import Redis
 import RedisSupport
 import Registry
 import Telemetry
-import Testing
 import TestSupport
+import Testing
 
 @testable import Credentials
 @testable import Dashboard

@@ -1,6 +1,6 @@
 import Credentials
-import Jobs
 import JSON
+import Jobs
 import PushModel
 
 @testable import HTTPServer
