@@ -12,6 +12,9 @@ public enum CredentialKeys {
   /// String: there has been an operator. Without it and without operators the dashboard needs no sign-in.
   public static let operatorMark = "martlet:{credentials}:operator:existed"
 
+  /// The mark of operators. Other kinds have none, and scripts get the records in its place.
+  static func mark(_ kind: Credential.Kind) -> String { kind == .operator ? operatorMark : credentials(kind) }
+
   /// Hash: the token bucket of an API key and its requests of the day.
   static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }
 

@@ -57,7 +57,7 @@ extension Credentials {
   private func additions(
     of credentials: [Credential], _ kind: Credential.Kind
   ) async throws(RedisError) -> [Addition] {
-    let command = RedisCommand("HMGET", [keys(kind)[0]] + credentials.map(\.name))
+    let command = RedisCommand("HMGET", [CredentialKeys.credentials(kind)] + credentials.map(\.name))
     let stored = try await connection.send(command).array ?? []
     var changed: [String: [UInt8]] = [:]
     return zip(credentials, stored).map { credential, value in
@@ -78,9 +78,9 @@ extension Credentials {
   }
 
   private func call(_ credential: Credential, _ current: [UInt8], _ new: [UInt8]) -> RedisCall {
-    let keys = keys(credential.kind)
-    return Credentials.add(
-      records: keys[0], digests: keys[1], mark: mark(credential.kind).first ?? keys[0], name: credential.name,
-      current: current, new: new, digest: credential.digest)
+    Credentials.add(
+      records: CredentialKeys.credentials(credential.kind),
+      digests: CredentialKeys.credentialDigests(credential.kind), mark: CredentialKeys.mark(credential.kind),
+      name: credential.name, current: current, new: new, digest: credential.digest)
   }
 }

@@ -62,7 +62,7 @@ public final class Credentials {
 
   /// Returns the credentials of a kind in the order of their names; those of a user in the order in which they were added.
   public func list(_ kind: Credential.Kind) async throws(RedisError) -> [Credential] {
-    let reply = try await connection.send(RedisCommand("HGETALL", keys(kind)[0]))
+    let reply = try await connection.send(RedisCommand("HGETALL", CredentialKeys.credentials(kind)))
     return Credentials.sorted(reply.array ?? [], kind)
   }
 
@@ -89,12 +89,11 @@ public final class Credentials {
       // A malformed record has no labels, and can be removed as a whole.
       guard label == nil || !removed.isEmpty else { return false }
       let left = record?.credentials.isEmpty == false ? record?.json : nil
-      let keys = keys(kind)
       let reply = try await connection.send(
         Credentials.revoke(
-          records: keys[0], digests: keys[1], uses: CredentialKeys.lastUses(kind), mark: mark(kind).first ?? keys[0],
-          name: name, current: stored, new: left ?? [],
-          secrets: RedisList(removed.flatMap { [$0.digest, $0.useKey] })))
+          records: CredentialKeys.credentials(kind), digests: CredentialKeys.credentialDigests(kind),
+          uses: CredentialKeys.lastUses(kind), mark: CredentialKeys.mark(kind), name: name, current: stored,
+          new: left ?? [], secrets: RedisList(removed.flatMap { [$0.digest, $0.useKey] })))
       if reply.integer == 1 { return true }
     }
     return false
@@ -108,25 +107,16 @@ public final class Credentials {
     {
       record.isEnabled = isEnabled
       let reply = try await connection.send(
-        Credentials.replace(records: keys(kind)[0], name: name, current: stored, new: record.json))
+        Credentials.replace(
+          records: CredentialKeys.credentials(kind), name: name, current: stored, new: record.json))
       if reply.integer == 1 { return true }
     }
     return false
   }
 
-  /// Returns the credential of `username` (normalised) if `bearer` is one of the user's tokens and the user is enabled. Takes the
-  /// same time for an unknown user as for one with a single token.
-  public func user(_ username: String, bearer: String) async throws(RedisError) -> Credential? {
-    try await enabled(.user, username, secret: bearer)
-  }
-
-  /// Returns the operator `name` if `secret` is the operator's and the operator is enabled. Takes the same time for an unknown
-  /// operator.
-  public func `operator`(_ name: String, secret: String) async throws(RedisError) -> Credential? {
-    try await enabled(.operator, name, secret: secret)
-  }
-
-  private func enabled(
+  /// Returns the credential of this name (normalised) with this secret if it is enabled. Takes the same time for an unknown
+  /// name as for one with a single secret.
+  public func enabled(
     _ kind: Credential.Kind, _ name: String, secret: String
   ) async throws(RedisError) -> Credential? {
     let stored = try await stored(kind, name)
@@ -160,7 +150,8 @@ public final class Credentials {
   public func find(_ kind: Credential.Kind, secret: String) async throws(RedisError) -> Credential? {
     let digest = Credential.digest(of: secret)
     // Two commands that only read: a script would need the right to write, and who may write credentials can make them.
-    let name = try await connection.send(RedisCommand("HGET", keys(kind)[1], digest)).string ?? ""
+    let reply = try await connection.send(RedisCommand("HGET", CredentialKeys.credentialDigests(kind), digest))
+    let name = reply.string ?? ""
     return Credentials.verified(kind, name, try await stored(kind, name), digest: digest)
   }
 
@@ -191,12 +182,6 @@ public final class Credentials {
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
-    try await connection.send(RedisCommand("HGET", keys(kind)[0], name)).bytes
+    try await connection.send(RedisCommand("HGET", CredentialKeys.credentials(kind), name)).bytes
   }
-
-  func keys(_ kind: Credential.Kind) -> [String] {
-    [CredentialKeys.credentials(kind), CredentialKeys.credentialDigests(kind)]
-  }
-
-  func mark(_ kind: Credential.Kind) -> [String] { kind == .operator ? [CredentialKeys.operatorMark] : [] }
 }

@@ -39,7 +39,7 @@ struct AppBindingTests {
       #expect(try await credentials.setEnabled(true, kind, "bound"))
       #expect(try await credentials.find(kind, secret: "secret of \(kind)")?.apps == bound.apps)
     }
-    #expect(try await credentials.user("bound", bearer: "secret of user")?.apps.apps == ["com.a", "com.b"])
+    #expect(try await credentials.enabled(.user, "bound", secret: "secret of user")?.apps.apps == ["com.a", "com.b"])
   }
 
   @Test(arguments: [#""com.a""#, "[]", "[1]", #"["com.a",null]"#, #"["no spaces"]"#, "{}", "null"])

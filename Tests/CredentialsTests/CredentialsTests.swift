@@ -23,8 +23,8 @@ struct CredentialsTests {
     let credentials = Credentials(connection: fixture.redis)
     let credential = Credential(kind: .user, name: "short-lived", digest: Credential.digest(of: "short"), createdAt: 1)
     #expect(try await credentials.add(credential) == nil)
-    #expect(try await credentials.user("short-lived", bearer: "short") != nil)
-    #expect(try await credentials.user("short-lived", bearer: "other") == nil)
+    #expect(try await credentials.enabled(.user, "short-lived", secret: "short") != nil)
+    #expect(try await credentials.enabled(.user, "short-lived", secret: "other") == nil)
   }
 
   @Test(arguments: [Credential.Kind.key, .instance])

@@ -24,9 +24,9 @@ struct SeveralSecretsTests {
     #expect(try await credentials.add(credential("several", "phone")) == .labelTaken)
     #expect(try await credentials.add(credential("several")) == .nameTaken)
     #expect(try await credentials.add(credential("several", "tablet", isEnabled: false)) == .enabled)
-    #expect(try await credentials.user("several", bearer: "several default")?.apps.isForEveryApp == true)
-    #expect(try await credentials.user("several", bearer: "several phone")?.apps.apps == ["com.a"])
-    #expect(try await credentials.user("several", bearer: "several tablet") == nil)
+    #expect(try await credentials.enabled(.user, "several", secret: "several default")?.apps.isForEveryApp == true)
+    #expect(try await credentials.enabled(.user, "several", secret: "several phone")?.apps.apps == ["com.a"])
+    #expect(try await credentials.enabled(.user, "several", secret: "several tablet") == nil)
     #expect(try await credentials.list(.user).filter { $0.name == "several" }.map(\.label) == ["default", "phone"])
   }
 
@@ -38,12 +38,12 @@ struct SeveralSecretsTests {
     }
     #expect(try await credentials.revoke(.user, "leaving", label: "default"))
     #expect(try await !credentials.revoke(.user, "leaving", label: "default"))
-    #expect(try await credentials.user("leaving", bearer: "leaving default") == nil)
-    #expect(try await credentials.user("leaving", bearer: "leaving phone") != nil)
+    #expect(try await credentials.enabled(.user, "leaving", secret: "leaving default") == nil)
+    #expect(try await credentials.enabled(.user, "leaving", secret: "leaving phone") != nil)
     #expect(try await credentials.setEnabled(false, .user, "leaving"))
     #expect(try await credentials.add(credential("leaving", "new")) == nil)
     for label in ["phone", "tablet", "new"] {
-      #expect(try await credentials.user("leaving", bearer: "leaving \(label)") == nil)
+      #expect(try await credentials.enabled(.user, "leaving", secret: "leaving \(label)") == nil)
     }
     #expect(try await credentials.revoke(.user, "leaving"))
     // The digests are free again.
@@ -60,7 +60,7 @@ struct SeveralSecretsTests {
     let other = Credential(
       kind: .user, name: "batch-2", digest: Credential.digest(of: "batch l5"), createdAt: 1)
     #expect(try await credentials.add([other, credential("batch-3")], of: .user) == [.secretTaken, nil])
-    #expect(try await credentials.user("batch", bearer: "batch l99") != nil)
+    #expect(try await credentials.enabled(.user, "batch", secret: "batch l99") != nil)
   }
 
   @Test func `a record of before is a user with one secret, and a malformed secret does not take the others along`() {

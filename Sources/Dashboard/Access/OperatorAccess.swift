@@ -123,7 +123,7 @@ final class OperatorAccess {
         .operator, known ?? "", from: address.client, at: address.site
       ) { () async throws(RedisError) -> Credential? in
         guard let known else { return nil }
-        return try await credentials.operator(known, secret: secret)
+        return try await credentials.enabled(.operator, known, secret: secret)
       }
       if let found { uses.note(found) }
       return found

@@ -55,7 +55,7 @@ struct UserGate {
     }
     return try await access.failures.checking(.user, username, of: request, proxies) {
       () async throws(RedisError) -> Credential? in
-      try await access.credentials.user(username, bearer: token)
+      try await access.credentials.enabled(.user, username, secret: token)
     }
   }
 }

@@ -48,8 +48,8 @@ import Testing
     let key = try await add(
       "key", "app.1", "--scopes", "push,devices", "--rate", "5", "--burst", "6", "--daily", "7", "--disabled")
     let instance = try await add("instance", "home:1")
-    #expect(try await credentials().user("alice", bearer: user.secret) != nil)
-    #expect(try await credentials().user("alice", bearer: key.secret) == nil)
+    #expect(try await credentials().enabled(.user, "alice", secret: user.secret) != nil)
+    #expect(try await credentials().enabled(.user, "alice", secret: key.secret) == nil)
     #expect(try await credentials().find(.instance, secret: instance.secret)?.name == "home:1")
     let found = try #require(try await credentials().find(.key, secret: key.secret))
     #expect(found.scopes == [.push, .devices])
@@ -104,11 +104,11 @@ import Testing
   @Test func `revoking and disabling take effect at once`() async throws {
     let user = try await add("user", "leaver")
     #expect(try await fleet.martlet("credentials", "disable", "user", "Leaver").exitCode == 0)
-    #expect(try await credentials().user("leaver", bearer: user.secret) == nil)
+    #expect(try await credentials().enabled(.user, "leaver", secret: user.secret) == nil)
     #expect(try await fleet.martlet("credentials", "enable", "user", "leaver").exitCode == 0)
-    #expect(try await credentials().user("leaver", bearer: user.secret) != nil)
+    #expect(try await credentials().enabled(.user, "leaver", secret: user.secret) != nil)
     #expect(try await fleet.martlet("credentials", "revoke", "user", "LEAVER").exitCode == 0)
-    #expect(try await credentials().user("leaver", bearer: user.secret) == nil)
+    #expect(try await credentials().enabled(.user, "leaver", secret: user.secret) == nil)
     #expect(try await fleet.redis("DBSIZE").integer == 0)
     for verb in ["revoke", "enable", "disable"] {
       #expect(try await fleet.martlet("credentials", verb, "user", "leaver").exitCode == 1)
@@ -177,9 +177,9 @@ import Testing
     let digest = Credential.digest(of: "written-by-hand")
     try await fleet.redis(
       "HSET", CredentialKeys.credentials(.user), "hand", #"{ "createdAt":1, "sha256":"\#(digest)" }"#)
-    #expect(try await credentials().user("hand", bearer: "written-by-hand") != nil)
+    #expect(try await credentials().enabled(.user, "hand", secret: "written-by-hand") != nil)
     #expect(try await fleet.martlet("credentials", "disable", "user", "hand").exitCode == 0)
-    #expect(try await credentials().user("hand", bearer: "written-by-hand") == nil)
+    #expect(try await credentials().enabled(.user, "hand", secret: "written-by-hand") == nil)
     #expect(try await fleet.martlet("credentials", "revoke", "user", "hand").exitCode == 0)
     #expect(try await fleet.redis("DBSIZE").integer == 0)
   }
@@ -187,15 +187,15 @@ import Testing
   @Test func `a user has a secret for each label`() async throws {
     let (first, phone) = (try await add("user", "multi"), try await add("user", "multi", "--label", "phone"))
     for secret in [first.secret, phone.secret] {
-      #expect(try await credentials().user("multi", bearer: secret) != nil)
+      #expect(try await credentials().enabled(.user, "multi", secret: secret) != nil)
     }
     let again = try await fleet.martlet("credentials", "add", "user", "multi")
     #expect(again.exitCode == 1 && again.lines.joined().contains("--label"), "\(again.lines)")
     let list = try await fleet.martlet("credentials", "list", "user", "--json").lines(of: .output)
     #expect(list.map { $0.contains(#""label":"phone""#) } == [false, true])
     #expect(try await fleet.martlet("credentials", "revoke", "user", "multi", "--label", "phone").exitCode == 0)
-    #expect(try await credentials().user("multi", bearer: phone.secret) == nil)
-    #expect(try await credentials().user("multi", bearer: first.secret) != nil)
+    #expect(try await credentials().enabled(.user, "multi", secret: phone.secret) == nil)
+    #expect(try await credentials().enabled(.user, "multi", secret: first.secret) != nil)
     #expect(try await fleet.martlet("credentials", "revoke", "user", "multi").exitCode == 0)
     #expect(try await fleet.redis("DBSIZE").integer == 0)
   }
@@ -218,7 +218,7 @@ import Testing
     #expect(output[3].hasPrefix(#"{"line":5,"name":"batch-0","error":"user 'batch-0' already has a secret 'phone'"#))
     let added = try JSONDecoder().decode([String: String].self, from: Data(output[0].utf8))
     #expect(added["name"] == "batch-0" && added["label"] == "phone")
-    #expect(try await credentials().user("batch-0", bearer: added["secret"] ?? "")?.apps.apps == ["com.a"])
+    #expect(try await credentials().enabled(.user, "batch-0", secret: added["secret"] ?? "")?.apps.apps == ["com.a"])
     #expect(try await fleet.redis("HLEN", CredentialKeys.credentials(.user)).integer == 1202)
   }
 
