@@ -37,6 +37,7 @@ def payload_job(number):
 def backlogs(setup, results, turn, case="single", **environment):
     with Stack(setup.programs, **environment) as stack:
         stack.register_users()
+        stack.add_records(setup.records)
         warm(stack)
         for backlog in setup.backlogs:
             turns = SMALL_BACKLOG_TURNS if backlog == SMALL_BACKLOG else 1

@@ -15,17 +15,16 @@ LATE_NANOSECONDS = 20_000_000
 
 
 def measure(setup, results):
-    with Stack(setup.programs) as stack:
-        stack.register_users()
-        send(stack, warm_up := [], 100, IDLE_PAUSE_SECONDS)
-        for turn in range(setup.rounds):
+    full = full_rate(results, setup)
+    for turn in range(setup.rounds):
+        with Stack(setup.programs) as stack:
+            stack.register_users()
+            stack.add_records(setup.records)
+            send(stack, [], 100, IDLE_PAUSE_SECONDS)
             sent = []
-            send(stack, sent, setup.idle_samples, IDLE_PAUSE_SECONDS, prefix=f"idle-{turn}")
+            send(stack, sent, setup.idle_samples, IDLE_PAUSE_SECONDS, prefix="idle")
             report(stack, results, "idle", turn, sent)
-        full = full_rate(results, setup)
-        for turn in range(setup.rounds):
             half_load(setup, stack, results, turn, full / 2)
-    assert warm_up
 
 
 def full_rate(results, setup):
@@ -53,7 +52,7 @@ def half_load(setup, stack, results, turn, rate):
     load.start()
     sent = []
     count = int(setup.half_load_seconds / PROBE_EVERY_SECONDS)
-    send_probes(stack, sent, count, f"half-{turn}")
+    send_probes(stack, sent, count, "half")
     stop.set()
     load.join()
     elapsed = time.monotonic() - started
