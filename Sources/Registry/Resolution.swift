@@ -32,7 +32,7 @@ public struct Resolution: Sendable, Equatable {
     self.error = error
   }
 
-  mutating func apply(_ decision: Ownership.Decision) {
+  mutating func apply(_ decision: consuming Ownership.Decision) {
     switch decision {
     case .send(let device): devices.append(device)
     case .remove(let removal): removals.append(removal)

@@ -155,7 +155,7 @@ private struct SimulatedAttempt {
     pending.append(.located(page: page, next: next, found.map { Device(token: $0) }))
   }
 
-  private mutating func submit(_ devices: [Device], _ page: Int) {
+  private mutating func submit(_ devices: ArraySlice<Device>, _ page: Int) {
     if faults, chance(1, in: 200) { return carryOut(progress.refused(page, because: "PayloadTooLarge")) }
     for device in devices {
       #expect(submitted.insert(device.token).inserted, "\(device.token) was submitted twice")

@@ -34,15 +34,15 @@ extension AudienceCursor: CustomStringConvertible {
   /// `shard:entry`. The shard has two digits, so that cursors sort like their texts. Bytes that no token contains are
   /// written as `%XX`.
   public var description: String {
-    var text = shard < 10 ? "0\(shard):" : "\(shard):"
+    var text = Array((shard < 10 ? "0\(shard):" : "\(shard):").utf8)
     for byte in lastEntry {
       if DeviceToken.contains(byte) {
-        text.unicodeScalars.append(Unicode.Scalar(byte))
+        text.append(byte)
       } else {
-        text += byte < 16 ? "%0\(String(byte, radix: 16))" : "%\(String(byte, radix: 16))"
+        text += (byte < 16 ? "%0\(String(byte, radix: 16))" : "%\(String(byte, radix: 16))").utf8
       }
     }
-    return text
+    return String(decoding: text, as: UTF8.self)
   }
 }
 

@@ -118,7 +118,7 @@ final class Broadcast {
     }
   }
 
-  private func submit(_ devices: [Device], _ page: Int) {
+  private func submit(_ devices: ArraySlice<Device>, _ page: Int) {
     guard context.clients != nil else { return keepRecords(of: devices, page) }
     switch composer.compose(delivery, devices, page: .init(broadcast: self, number: page)) {
     case .refused(let reason): carryOut(progress.refused(page, because: reason))
@@ -131,7 +131,7 @@ final class Broadcast {
   }
 
   /// In polling-only mode each user of the page gets a notification record instead of a push.
-  private func keepRecords(of devices: [Device], _ page: Int) {
+  private func keepRecords(of devices: ArraySlice<Device>, _ page: Int) {
     let users = Set(devices.compactMap(\.username)).sorted()
     guard !users.isEmpty, let record = NotificationRecords(context.configuration).unsent(delivery, for: users)
     else {

@@ -35,7 +35,7 @@ extension BroadcastProgress {
     /// Look up the devices that an earlier attempt left open.
     case resolve(tokens: [String], page: Int)
     case fetch(from: AudienceCursor, page: Int)
-    case submit([Device], page: Int)
+    case submit(ArraySlice<Device>, page: Int)
     /// Add the tally to the attempt's, and write that everything before `next` was tried.
     case commit(Tally, next: Position)
     /// The last action, unless the job was fenced.

@@ -34,7 +34,7 @@ struct BroadcastProgress {
     enum Stage {
       case requested
       /// Waits for earlier pages.
-      case loaded([Device])
+      case loaded(ArraySlice<Device>)
       case submitting
       /// This many pushes have not ended.
       case submitted(Int)
@@ -123,12 +123,12 @@ struct BroadcastProgress {
       rest = rest.dropFirst(size)
       let next = Position.cursor(AudienceCursor(after: part[part.endIndex - 1].token))
       parts.append(
-        Page(number: takeNumber(), start: start, end: next, stage: .loaded(Array(part)), tally: emptyTally))
+        Page(number: takeNumber(), start: start, end: next, stage: .loaded(part), tally: emptyTally))
       start = next
     }
     parts.append(
       Page(
-        number: pages[index].number, start: start, end: end, tokens: pages[index].tokens, stage: .loaded(Array(rest)),
+        number: pages[index].number, start: start, end: end, tokens: pages[index].tokens, stage: .loaded(rest),
         tally: emptyTally))
     pages.replaceSubrange(index...index, with: parts)
   }

@@ -221,7 +221,7 @@ final class Pipeline {
 
   func submit(_ delivery: Delivery, to devices: [Device]) {
     guard clients != nil else { return endUnsent(delivery) }
-    switch composer.compose(delivery, devices) {
+    switch composer.compose(delivery, devices[...]) {
     case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
     case .pushes(let drafts, let unreachable):
       delivery.tally.recordUnreachable(unreachable)

@@ -29,7 +29,7 @@ package struct PushComposer {
   }
 
   /// `page` is the page of a broadcast that the devices are from.
-  func compose(_ delivery: Delivery, _ devices: [Device], page: PushDraft.Page? = nil) -> Result {
+  func compose(_ delivery: Delivery, _ devices: ArraySlice<Device>, page: PushDraft.Page? = nil) -> Result {
     let payload: [UInt8]
     do {
       payload = try delivery.payload()
