@@ -20,9 +20,9 @@ def measure(setup, results):
         with Stack(setup.programs) as stack:
             stack.register_users()
             stack.add_records(setup.records)
-            send(stack, [], 100, IDLE_PAUSE_SECONDS)
-            sent = []
-            send(stack, sent, setup.idle_samples, IDLE_PAUSE_SECONDS, prefix="idle")
+            send(stack, "warm", 100, IDLE_PAUSE_SECONDS)
+            sent = send(stack, "idle", setup.idle_samples, IDLE_PAUSE_SECONDS)
+            stack.wait_settled()
             report(stack, results, "idle", turn, sent)
             half_load(setup, stack, results, turn, full / 2)
 
@@ -32,15 +32,16 @@ def full_rate(results, setup):
     return rate or 20_000  # without a measured rate, a guess
 
 
-def send(stack, sent, count, pause, prefix="warm"):
-    """Sends one job after the other and takes the time just before each LPUSH."""
+def send(stack, prefix, count, pause):
+    """Sends one job after the other. Returns the id of each and the time just before its LPUSH."""
+    sent = []
     for number in range(count):
         name = f"{prefix}-{number}"
         element = f'{{"id":"{name}","to":{{"user":"user{number % 1000 + 1}"}},"title":"Lunch?"}}'
         sent.append((name, time.time_ns()))
         stack.redis("LPUSH", QUEUE, element)
         time.sleep(pause)
-    stack.wait_settled()
+    return sent
 
 
 def half_load(setup, stack, results, turn, rate):
@@ -50,24 +51,14 @@ def half_load(setup, stack, results, turn, rate):
     load = threading.Thread(target=pour, args=(stack, per_burst, per_burst / rate, stop, loaded, bursts))
     used, started = stack.worker.cpu_seconds(), time.monotonic()
     load.start()
-    sent = []
-    count = int(setup.half_load_seconds / PROBE_EVERY_SECONDS)
-    send_probes(stack, sent, count, "half")
+    sent = send(stack, "half", int(setup.half_load_seconds / PROBE_EVERY_SECONDS), PROBE_EVERY_SECONDS)
     stop.set()
     load.join()
     elapsed = time.monotonic() - started
     used = stack.worker.cpu_seconds() - used
     stack.wait_settled()
-    stack.check(sum(loaded) + count)
+    stack.check(sum(loaded) + len(sent))
     report(stack, results, "half load", turn, sent, bursts=bursts, offered=sum(loaded) / elapsed, workerCore=used / elapsed)
-
-
-def send_probes(stack, sent, count, prefix):
-    for number in range(count):
-        name = f"{prefix}-{number}"
-        sent.append((name, time.time_ns()))
-        stack.redis("LPUSH", QUEUE, f'{{"id":"{name}","to":{{"user":"user{number % 1000 + 1}"}},"title":"Lunch?"}}')
-        time.sleep(PROBE_EVERY_SECONDS)
 
 
 def pour(stack, per_burst, interval, stop, loaded, bursts):
