@@ -115,13 +115,16 @@ let package = Package(
     .target(
       name: "MartletDevice", path: "clients/ios",
       swiftSettings: [.swiftLanguageMode(.v5), .treatAllWarnings(as: .error)]),
-    .target(name: "TestSupport", dependencies: ["Telemetry"], path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "TestSupport", dependencies: ["PushModel", "Telemetry"], path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "RedisSupport", dependencies: ["EventLoop", "Redis", "Telemetry", "TestSupport"],
       path: "Tests/RedisSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
-      dependencies: ["EventLoop", "Events", "JSON", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport"],
+      dependencies: [
+        "EventLoop", "Events", "JSON", "PushModel", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
+      ],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop"]),

@@ -1,4 +1,5 @@
 import Jobs
+public import PushModel
 
 /// What the fleet knows of a Live Activity: the value of `push:activity:<id>`.
 public struct ActivityState: Sendable, Equatable {
@@ -82,10 +83,10 @@ public struct ActivityState: Sendable, Equatable {
   }
 
   /// Identifies a token in the state: a digest, shorter than a token.
-  public static func key(ofToken token: String) -> String { apnsID(jobID: "", token: token) }
+  public static func key(ofToken token: DeviceToken) -> String { apnsID(jobID: "", token: token.text) }
 
   /// Identifies a device in ``starts``: its phone, if the app names it.
-  public static func key(ofToken token: String, phone: String?) -> String {
+  public static func key(ofToken token: DeviceToken, phone: String?) -> String {
     phone.map { "phone:" + $0 } ?? key(ofToken: token)
   }
 }

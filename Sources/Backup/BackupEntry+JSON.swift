@@ -35,7 +35,7 @@ extension BackupEntry {
     case .instance(let id, let record): (BackupFormat.instances, id, BackupEntry.json(record))
     case .channel(let channel): (BackupFormat.channels, channel.path, channel.record)
     case .device(let token, let metadata):
-      (metadata.bundleID ?? BackupFormat.noApp, token, BackupEntry.json(metadata))
+      (metadata.bundleID ?? BackupFormat.noApp, token.text, BackupEntry.json(metadata))
     }
   }
 
@@ -46,10 +46,11 @@ extension BackupEntry {
     guard BackupFormat.isUsername(username) else { throw Refused(reason: .malformedUsername) }
     let createdAt = try fields.date("createdAt")
     let kind = try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app
+    let platform = try fields.choice("platform", Platform.init(rawValue:)) ?? .ios
     return .device(
-      token: token,
+      token: DeviceToken(token, of: platform),
       DeviceMetadata(
-        username: username, platform: try fields.choice("platform", Platform.init(rawValue:)) ?? .ios,
+        username: username, platform: platform,
         updatedAt: try fields.date("updatedAt") ?? createdAt ?? 0,
         bundleID: app == BackupFormat.noApp ? nil : app, environment: try fields.environment(), createdAt: createdAt,
         kind: kind, deviceID: try fields.deviceID(), activity: try fields.activity(kind),
@@ -66,7 +67,7 @@ extension BackupEntry {
     return .instance(
       id: id,
       InstanceRecord(
-        token: token, environment: try fields.environment(), bundleID: bundleID,
+        token: DeviceToken(token), environment: try fields.environment(), bundleID: bundleID,
         updatedAt: try fields.date("updatedAt") ?? 0, isActive: try fields.bool("active") ?? true,
         isSuspended: try fields.bool("suspended") ?? false))
   }
@@ -82,7 +83,7 @@ extension BackupEntry {
 
   private static func json(_ record: InstanceRecord) -> JSONObject {
     [
-      "token": record.token, "environment": record.environment?.rawValue, "bundleId": record.bundleID,
+      "token": record.token.text, "environment": record.environment?.rawValue, "bundleId": record.bundleID,
       "updatedAt": date(record.updatedAt), "active": record.isActive,
       "suspended": record.isSuspended ? true : nil,
     ]

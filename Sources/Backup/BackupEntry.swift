@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 package import Registry
 
 /// One entry of a backup file, or of a file that another sender has written.
@@ -28,7 +28,7 @@ package enum BackupEntry: Sendable, Equatable {
   }
 
   /// The username is empty for an anonymous device.
-  case device(token: String, DeviceMetadata)
+  case device(token: DeviceToken, DeviceMetadata)
   case instance(id: String, InstanceRecord)
   case channel(Channel)
   case refused(Refusal)
@@ -46,7 +46,7 @@ extension BackupEntry {
       self = .refused(.malformedRecord)
       return
     }
-    self = .device(token: String(decoding: token, as: UTF8.self), metadata)
+    self = .device(token: DeviceToken(String(decoding: token, as: UTF8.self), of: metadata.platform), metadata)
   }
 
   /// Reads the stored record of a channel. Nil if `record` is nil.

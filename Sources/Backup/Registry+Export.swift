@@ -28,7 +28,7 @@ extension Registry {
 
   /// The prefix of keys, and what an entry is made of: the rest of the key, and the value.
   private static let exported: [(prefix: String, entry: @Sendable ([UInt8], [UInt8]?) -> BackupEntry?)] = [
-    (RegistryKeys.token(""), { BackupEntry(storedToken: $0, metadata: $1) }),
+    (RegistryKeys.tokens, { BackupEntry(storedToken: $0, metadata: $1) }),
     (RegistryKeys.instance(""), { BackupEntry(storedInstance: $0, record: $1) }),
     (RegistryKeys.channels, { BackupEntry(storedChannel: $0, record: $1) }),
   ]

@@ -1,10 +1,11 @@
+import PushModel
 import Registry
 import EventLoop
 package import Redis
 
 /// A device to write.
 private struct RestoredDevice {
-  let token: String
+  let token: DeviceToken
   let metadata: DeviceMetadata
   /// Whether it was found to be among those that the user keeps.
   var isAdmitted = false

@@ -1,14 +1,14 @@
-import PushModel
+public import PushModel
 
 /// Whom a job is for: the value of `to`.
 public enum Addressee: Sendable, Equatable {
   /// Every device that a user owns. The name is trimmed and lower-cased.
   case user(String)
   /// One device, only if the user owns it.
-  case userToken(user: String, token: String)
-  case token(String)
+  case userToken(user: String, token: DeviceToken)
+  case token(DeviceToken)
   /// 1 to 1,000 tokens. A token that is named twice gets the job once.
-  case tokens([String])
+  case tokens([DeviceToken])
   /// The one active device of an instance. The job always has a class.
   case instance(String)
   /// Every device registered for a bundle id.
@@ -16,7 +16,7 @@ public enum Addressee: Sendable, Equatable {
   /// Every device that has registered an update token of a Live Activity; only a user's if one is named.
   case activity(String, user: String?)
   /// One update token of a Live Activity. It gets the newest state, unless it has it.
-  case activityToken(String, token: String)
+  case activityToken(String, token: DeviceToken)
   /// The devices that have subscribed to a channel of the job's app, by its name.
   case channel(String)
 
@@ -24,14 +24,14 @@ public enum Addressee: Sendable, Equatable {
     var seen: UInt64 = 0
     var user: String?
     var single: Addressee?
-    var token: String?
+    var token: DeviceToken?
     var activity: String?
     try reader.beginObject()
     while let number = try reader.nextKey(among: AddresseeKey.names, seen: &seen) {
       // The numbers are the raw values of the cases.
       switch AddresseeKey(rawValue: number)! {
       case .user: user = try reader.username()
-      case .token: token = try reader.identifier(Charset.token)
+      case .token: token = try reader.token()
       case .tokens: single = .tokens(try Addressee.tokens(from: &reader))
       case .instance: single = .instance(try reader.instance())
       case .app: single = .app(try reader.identifier(Charset.bundleID))
@@ -64,14 +64,14 @@ public enum Addressee: Sendable, Equatable {
     }
   }
 
-  private static func tokens(from reader: inout JobReader) throws(JobError) -> [String] {
-    var tokens: [String] = []
+  private static func tokens(from reader: inout JobReader) throws(JobError) -> [DeviceToken] {
+    var tokens: [DeviceToken] = []
     try reader.beginArray()
     while try reader.nextElement() {
       guard tokens.count < Job.maximumTokens else {
         throw reader.error("more than \(Job.maximumTokens) tokens; split the job")
       }
-      tokens.append(try reader.identifier(Charset.token))
+      tokens.append(try reader.token())
     }
     guard !tokens.isEmpty else { throw reader.error("empty; name at least one token") }
     return tokens

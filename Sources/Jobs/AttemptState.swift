@@ -1,4 +1,5 @@
 import JSON
+public import PushModel
 
 /// What an attempt leaves for the next one: the state in the envelope, as JSON.
 public struct AttemptState: Sendable, Equatable {
@@ -17,13 +18,17 @@ public struct AttemptState: Sendable, Equatable {
     isReleased = value["released"]?.bool ?? false
     expiresAt = value["expiresAt"]?.time
     let members = Members(
-      open: value["open"]?.array.map { $0.compactMap(\.string) },
-      uncertain: (value["uncertain"]?.array ?? []).compactMap(\.string),
+      open: value["open"]?.array.map(AttemptState.tokens),
+      uncertain: AttemptState.tokens(value["uncertain"]?.array ?? []),
       reached: (value["reached"]?.array ?? []).compactMap(\.string),
       result: value["result"].flatMap { JobResult(parsing: $0.bytes) }, cursor: value["cursor"]?.string,
       recordAuthor: value["recordAuthor"]?.string, history: JobHistory(value["history"]),
       waitingSince: value["waitingSince"]?.time)
     kept = Kept(members)
+  }
+
+  private static func tokens(_ values: [JSONValue]) -> [DeviceToken] {
+    values.compactMap { $0.string.map { DeviceToken($0) } }
   }
 
   /// Lets the next attempt send to the uncertain tokens too.
@@ -36,7 +41,8 @@ public struct AttemptState: Sendable, Equatable {
   public func json() -> [UInt8] {
     if self == AttemptState() { return [] }
     let object: JSONObject = [
-      "open": open, "uncertain": uncertain.isEmpty ? nil : uncertain, "reached": reached.isEmpty ? nil : reached,
+      "open": open?.map(\.text), "uncertain": uncertain.isEmpty ? nil : uncertain.map(\.text),
+      "reached": reached.isEmpty ? nil : reached,
       "result": result.map { JSONText($0.json()) }, "released": isReleased ? true : nil, "expiresAt": expiresAt,
       "cursor": cursor, "recordAuthor": recordAuthor, "history": history.isEmpty ? nil : history,
       "waitingSince": waitingSince,
@@ -50,8 +56,8 @@ public struct AttemptState: Sendable, Equatable {
 extension AttemptState {
   /// What only later attempts have.
   private struct Members: Sendable, Equatable {
-    var open: [String]?
-    var uncertain: [String] = []
+    var open: [DeviceToken]?
+    var uncertain: [DeviceToken] = []
     var reached: [String] = []
     var result: JobResult?
     var cursor: String?
@@ -81,13 +87,13 @@ extension AttemptState {
   public var hasResult: Bool { if let kept { kept.members.result != nil } else { false } }
 
   /// The tokens that the next attempt sends to; nil for all devices of the addressee.
-  public var open: [String]? {
+  public var open: [DeviceToken]? {
     get { kept?.members.open }
     set { members.open = newValue }
   }
 
   /// Tokens of an at-most-once job whose push was written to APNs and never answered. Only an operator sends to them again.
-  public var uncertain: [String] {
+  public var uncertain: [DeviceToken] {
     get { kept?.members.uncertain ?? [] }
     set { members.uncertain = newValue }
   }

@@ -1,6 +1,8 @@
+public import PushModel
+
 /// The result of a push to one device.
 public struct DeviceResult: Sendable, Equatable {
-  public let token: String
+  public let token: DeviceToken
   public let ok: Bool
   /// The status of APNs' answer; 0 if there was no answer.
   public let status: Int
@@ -10,7 +12,8 @@ public struct DeviceResult: Sendable, Equatable {
   /// `apns-unique-id`, by which Apple's console finds the push; nil for production, where APNs sends none.
   public let uniqueID: String?
 
-  public init(token: String, ok: Bool, status: Int, apnsID: String, reason: String? = nil, uniqueID: String? = nil) {
+  public init(token: DeviceToken, ok: Bool, status: Int, apnsID: String, reason: String? = nil, uniqueID: String? = nil)
+  {
     self.token = token
     self.ok = ok
     self.status = status

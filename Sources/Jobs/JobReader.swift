@@ -100,6 +100,8 @@ struct JobReader {
     return string
   }
 
+  mutating func token() throws(JobError) -> DeviceToken { DeviceToken(try identifier(Charset.token)) }
+
   mutating func integer(in range: ClosedRange<Int64>) throws(JobError) -> Int64 {
     let integer: Int64
     do { integer = try json.readInt64() } catch { throw fault(error) }

@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 
 extension JobResult {
   /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope, by which the job recognizes its
@@ -35,7 +36,7 @@ extension JobResult {
 
   private static func write(_ result: DeviceResult, to json: inout JSONWriter) {
     json.beginObject()
-    json.member("token", result.token)
+    json.member("token", result.token.text)
     json.key("ok")
     json.bool(result.ok)
     json.member("status", result.status)
@@ -75,7 +76,7 @@ extension DeviceResult {
   fileprivate init?(_ value: JSONValue) {
     guard let token = value["token"]?.string else { return nil }
     self.init(
-      token: token, ok: value["ok"]?.bool ?? false, status: JobResult.count(value["status"]),
+      token: DeviceToken(token), ok: value["ok"]?.bool ?? false, status: JobResult.count(value["status"]),
       apnsID: value["apnsId"]?.string ?? "", reason: value["reason"]?.string,
       uniqueID: value["uniqueId"]?.string)
   }

@@ -57,12 +57,3 @@ public enum ChannelID {
 
   public static func isWellFormed(_ id: String) -> Bool { charset.accepts(id) }
 }
-
-/// The form of device tokens: 20 to 512 letters, digits, `:`, `_`, `.` or `-`. Source: docs/http/push-api.md.
-public enum DeviceToken {
-  public static func isWellFormed(_ token: String) -> Bool { Charset.token.accepts(token) }
-
-  public static func isWellFormed(_ token: [UInt8]) -> Bool { token.withUnsafeBufferPointer(Charset.token.accepts) }
-
-  package static func contains(_ byte: UInt8) -> Bool { Charset.token.contains(byte) }
-}

@@ -5,9 +5,16 @@ public enum Platform: String, Sendable {
   case ios, android
 }
 
+extension DeviceToken {
+  /// The token of a device of this platform.
+  public init(_ text: String, of platform: Platform) {
+    self = platform == .android ? DeviceToken(verbatim: text) : DeviceToken(text)
+  }
+}
+
 /// A device that a push may be sent to.
 public struct Device: Sendable, Equatable {
-  public let token: String
+  public let token: DeviceToken
   /// Nil for an anonymous device, an instance's device and a token that is not registered.
   public let username: String?
   public let platform: Platform
@@ -29,7 +36,7 @@ public struct Device: Sendable, Equatable {
   public let frequentPushes: Bool?
 
   public init(
-    token: String, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
+    token: DeviceToken, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
     environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil, kind: DeviceKind? = nil,
     deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil
   ) {
@@ -46,9 +53,11 @@ public struct Device: Sendable, Equatable {
     self.frequentPushes = frequentPushes
   }
 
-  public init(token: String, metadata: DeviceMetadata) {
+  /// The device of an entry, under which `metadata` is stored.
+  package init(entry: String, metadata: DeviceMetadata) {
     self.init(
-      token: token, username: metadata.username.isEmpty ? nil : metadata.username, platform: metadata.platform,
+      token: DeviceToken(entry, of: metadata.platform), username: metadata.username.isEmpty ? nil : metadata.username,
+      platform: metadata.platform,
       bundleID: metadata.bundleID, environment: metadata.environment, updatedAt: metadata.updatedAt,
       createdAt: metadata.createdAt, kind: metadata.kind, deviceID: metadata.deviceID,
       activity: metadata.activity, frequentPushes: metadata.frequentPushes)

@@ -38,7 +38,7 @@ struct DeviceReader {
 
   /// Returns what is stored about a token.
   func device(_ token: String) async throws(RedisError) -> StoredDevice {
-    let replies = try await connection.replies(to: [RedisCommand("GET", RegistryKeys.token(token))])
+    let replies = try await connection.replies(to: [RedisCommand("GET", RegistryKeys.token(entry: token))])
     return StoredDevice(token, replies[0].bytes ?? [])
   }
 

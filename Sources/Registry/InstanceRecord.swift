@@ -4,7 +4,7 @@ import JSON
 
 /// The device of an instance, stored under `push:instance:<id>`.
 public struct InstanceRecord: Sendable, Equatable {
-  public var token: String
+  public var token: DeviceToken
   public var environment: PushEnvironment?
   public var bundleID: String?
   /// Unix milliseconds.
@@ -15,7 +15,7 @@ public struct InstanceRecord: Sendable, Equatable {
   public var isSuspended: Bool
 
   public init(
-    token: String, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true,
+    token: DeviceToken, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true,
     isSuspended: Bool = false
   ) {
     self.token = token
@@ -35,14 +35,14 @@ public struct InstanceRecord: Sendable, Equatable {
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
     guard let token = value["token"]?.string, DeviceToken.isWellFormed(token) else { return nil }
     self.init(
-      token: token, environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
+      token: DeviceToken(token), environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,
       isActive: value["active"]?.bool ?? true, isSuspended: value["suspended"]?.bool ?? false)
   }
 
   public func json() -> [UInt8] {
     let object: JSONObject = [
-      "token": token, "environment": environment?.rawValue, "bundleId": bundleID, "updatedAt": updatedAt,
+      "token": token.text, "environment": environment?.rawValue, "bundleId": bundleID, "updatedAt": updatedAt,
       "active": isActive, "suspended": isSuspended ? true : nil,
     ]
     return object.bytes
@@ -63,6 +63,6 @@ extension InstanceRecord {
   }
 
   func device(ofInstance id: String) -> EventDevice {
-    EventDevice(token: token, instance: id, app: bundleID, environment: environment?.rawValue)
+    EventDevice(token: token.text, instance: id, app: bundleID, environment: environment?.rawValue)
   }
 }

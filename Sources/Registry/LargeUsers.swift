@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Telemetry
 
@@ -61,12 +62,13 @@ extension Registry {
   }
 
   private func readLarge(_ user: String) async -> Resolution {
-    var devices: [String: Device] = [:]
+    var devices: [DeviceToken: Device] = [:]
     var cursor: String? = "0"
     do throws(RedisError) {
       while let from = cursor, devices.count <= Registry.maximumResolved {
         let page = try await reader.scan(user, from: from)
-        let found = Resolution(page.entries, try await reader.stored(page.entries), of: user)
+        let entries = try await executor.unite(page.entries)
+        let found = Resolution(entries, try await reader.stored(entries), of: user)
         for device in found.devices { devices[device.token] = device }
         await removed(found.removals, from: user)
         cursor = page.next

@@ -5,6 +5,8 @@ public struct Removal: Sendable, Equatable {
   public enum Reason: String, Sendable {
     /// The entry is not a well-formed token, so it has no metadata.
     case malformedToken = "malformed_token"
+    /// The entry is another form of a token of APNs. What is stored under it is to be united with the token's own.
+    case otherForm = "other_form"
     case noMetadata = "no_metadata"
     case invalidMetadata = "invalid_metadata"
     case otherOwner = "other_owner"
@@ -40,18 +42,31 @@ package enum Ownership {
   }
 
   /// Returns the device of a token that a producer named. It needs no metadata; unreadable metadata is ignored.
-  static func device(_ token: String, metadata: [UInt8]?) -> Device {
+  static func device(_ token: DeviceToken, metadata: [UInt8]?) -> Device {
     guard let metadata = metadata.flatMap(DeviceMetadata.init(parsing:)) else { return Device(token: token) }
-    return Device(token: token, metadata: metadata)
+    return Device(entry: token.text, metadata: metadata)
   }
 
-  /// Returns the device of an entry of a Live Activity's hash; nil if it has expired or is another activity's. The hash expires, so
-  /// that such entries need not be removed.
-  static func device(_ entry: [UInt8], metadata: [UInt8]?, ofActivity id: String) -> Device? {
+  /// Decides about what is stored under another form of a token that a producer named, which has no metadata of its own.
+  static func decide(_ token: DeviceToken, otherForm entry: String, metadata: [UInt8]?) -> Decision {
+    guard let metadata = metadata.flatMap(DeviceMetadata.init(parsing:)) else { return .send(Device(token: token)) }
+    if let removal = otherForm(Array(entry.utf8), metadata) { return .remove(removal) }
+    return .send(Device(entry: entry, metadata: metadata))
+  }
+
+  /// Decides about an entry of a Live Activity's hash; nil if it has expired or is another activity's. The hash expires, so that such
+  /// entries need not be removed.
+  static func decide(entry: [UInt8], metadata: [UInt8]?, ofActivity id: String) -> Decision? {
     guard DeviceToken.isWellFormed(entry), let metadata = metadata.flatMap(DeviceMetadata.init(parsing:)),
       metadata.kind == .activity, metadata.activity == id
     else { return nil }
-    return Device(token: String(decoding: entry, as: UTF8.self), metadata: metadata)
+    if let removal = otherForm(entry, metadata) { return .remove(removal) }
+    return .send(Device(entry: String(decoding: entry, as: UTF8.self), metadata: metadata))
+  }
+
+  /// What is to be done with an entry that is another form of its token; nil for any other. Android's tokens have one form each.
+  private static func otherForm(_ entry: [UInt8], _ metadata: DeviceMetadata) -> Removal? {
+    DeviceToken.isOwnForm(entry) || metadata.platform == .android ? nil : Removal(entry: entry, reason: .otherForm)
   }
 
   private static func decide(
@@ -63,7 +78,8 @@ package enum Ownership {
     guard let metadata = DeviceMetadata(parsing: metadata) else {
       return .remove(Removal(entry: entry, reason: .invalidMetadata))
     }
+    if let removal = otherForm(entry, metadata) { return .remove(removal) }
     if let reason = fault(metadata) { return .remove(Removal(entry: entry, reason: reason)) }
-    return .send(Device(token: String(decoding: entry, as: UTF8.self), metadata: metadata))
+    return .send(Device(entry: String(decoding: entry, as: UTF8.self), metadata: metadata))
   }
 }

@@ -23,7 +23,7 @@ public struct RefusalNote: Sendable, Equatable {
   /// Since when the device is gone, unix ms; nil if the answer does not prove that it is.
   public var goneSince: Int64?
   /// The device, in the note of a user whose device was removed; else nil.
-  public var token: String?
+  public var token: DeviceToken?
 
   public init(
     reason: String, status: Int, at: Int64, jobID: String, topic: String, environment: PushEnvironment
@@ -47,14 +47,14 @@ public struct RefusalNote: Sendable, Equatable {
       reason: value["reason"]?.string ?? "", status: value["status"]?.count ?? 0, at: at,
       jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
     goneSince = value["goneSince"]?.time
-    token = value["token"]?.string
+    token = value["token"]?.string.map { DeviceToken($0) }
   }
 
   /// `{"reason","status","at","job","topic","environment","goneSince"?,"token"?}`
   public func json() -> [UInt8] {
     let object: JSONObject = [
       "reason": reason, "status": status, "at": at, "job": jobID, "topic": topic, "environment": environment.rawValue,
-      "goneSince": goneSince, "token": token,
+      "goneSince": goneSince, "token": token?.text,
     ]
     return object.bytes
   }
@@ -63,10 +63,10 @@ public struct RefusalNote: Sendable, Equatable {
 extension Registry {
   /// Replaces the note of a device. It may be lost: explanations depend on it, and a pusher of Matrix whose device is gone is then
   /// rejected later.
-  public func keep(_ note: RefusalNote, of token: String) { write(note, RegistryKeys.refusal(token)) }
+  public func keep(_ note: RefusalNote, of token: DeviceToken) { write(note, RegistryKeys.refusal(token)) }
 
   /// Notes that a user's device is removed because of a refusal: afterwards nothing leads from the user to the device.
-  public func keep(_ note: RefusalNote, of token: String, removedFrom username: String) {
+  public func keep(_ note: RefusalNote, of token: DeviceToken, removedFrom username: String) {
     var note = note
     note.token = token
     write(note, RegistryKeys.removal(username))

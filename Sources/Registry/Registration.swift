@@ -2,7 +2,7 @@ public import PushModel
 
 /// A device to be registered. The caller has validated and normalised the values.
 public struct Registration: Sendable, Equatable {
-  public let token: String
+  public let token: DeviceToken
   /// Empty for an anonymous device. If the device has an owner, that is kept.
   public let username: String
   public let platform: Platform
@@ -24,7 +24,7 @@ public struct Registration: Sendable, Equatable {
   public let now: Int64
 
   public init(
-    token: String, username: String, platform: Platform, bundleID: String? = nil,
+    token: DeviceToken, username: String, platform: Platform, bundleID: String? = nil,
     isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, kind: DeviceKind? = nil,
     deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil, now: Int64
   ) {

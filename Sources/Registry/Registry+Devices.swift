@@ -1,4 +1,5 @@
 import EventLoop
+public import PushModel
 public import Redis
 
 /// Some of a user's devices, in the order of their tokens.
@@ -17,26 +18,28 @@ extension Registry {
   /// The new token keeps the app, the environment and the time of the first registration, and is taken from another
   /// owner. `new` may equal `current`. Returns nil and changes nothing if the user has no device `current`.
   public func replace(
-    token current: String, with new: String, of username: String, now: Int64
+    token current: DeviceToken, with new: DeviceToken, of username: String, now: Int64
   ) async throws(RedisError) -> Device? {
-    let (device, removed) = try await executor.replace(token: current, with: new, of: username, now: now)
+    let (former, next) = (try await executor.entry(of: current), try await executor.entry(of: new))
+    let (device, removed) = try await executor.replace(token: former, with: next, of: username, now: now)
     logRemoved(removed, of: username)
     return device?.device
   }
 
   /// Removes a device from its owner and its app. Returns false if it is not registered.
-  public func forget(token: String) async throws(RedisError) -> Bool {
-    try await executor.complete(.forget, on: token).end == .written
+  public func forget(token: DeviceToken) async throws(RedisError) -> Bool {
+    try await executor.complete(.forget, on: try await executor.entry(of: token)).end == .written
   }
 
   /// Returns up to `limit` of a user's devices after `token`, in the order of their tokens.
   ///
   /// Changes between two calls move no device to another page. At most ``maximumScanned`` entries of a set are read.
   public func devices(
-    of username: String, after token: String?, limit: Int
+    of username: String, after token: DeviceToken?, limit: Int
   ) async throws(RedisError) -> DevicePage {
-    let last = Array((token ?? "").utf8)
-    let entries = try await reader.entries(of: username).filter { last.isEmpty || last.lexicographicallyPrecedes($0) }
+    let last = Array((token?.text ?? "").utf8)
+    let united = Set(try await executor.unite(Array(try await reader.entries(of: username))))
+    let entries = united.filter { last.isEmpty || last.lexicographicallyPrecedes($0) }
       .sorted { $0.lexicographicallyPrecedes($1) }
     var rest = entries[...]
     var found = Resolution()

@@ -1,6 +1,6 @@
 import EventLoop
 import Events
-import PushModel
+public import PushModel
 public import Redis
 
 // The devices of instances. A token is one instance's at most: that which registered it last.
@@ -9,7 +9,12 @@ extension Registry {
   public func register(instance id: String, _ record: InstanceRecord) async throws(RedisError) {
     let key = RegistryKeys.instanceOfToken(record.token)
     let claim = RedisCommand("SET", key, id, "EX").with(DeviceKind.app.lifetime).with("GET")
-    if let former = try await connection.send(claim).string, former != id {
+    var former = try await connection.send(claim).string
+    // Earlier sidecars have stored the token in the form that the app used.
+    if former == nil, let other = record.token.upperCased {
+      former = try await connection.send(RedisCommand("GET", RegistryKeys.holder(of: other))).string
+    }
+    if let former, former != id {
       let loss = InstanceOperation.deactivate(
         token: record.token, notAfter: record.updatedAt, reason: RemovalCause.replaced)
       _ = try await instances.run([(former, loss)])
@@ -23,7 +28,7 @@ extension Registry {
   }
 
   /// Returns the instance that registered the token last; nil if none did.
-  public func instance(ofToken token: String) async throws(RedisError) -> String? {
+  public func instance(ofToken token: DeviceToken) async throws(RedisError) -> String? {
     try await connection.send(RedisCommand("GET", RegistryKeys.instanceOfToken(token))).string
   }
 
@@ -40,7 +45,7 @@ extension Registry {
   /// Marks the record of an instance inactive if it still has this token and was not registered after `notAfter` (unix
   /// ms). Passes the number of records marked: 0 or 1.
   public func deactivate(
-    instance id: String, token: String, notAfter: Int64, reason: String = StaleDevice.unknownReason,
+    instance id: String, token: DeviceToken, notAfter: Int64, reason: String = StaleDevice.unknownReason,
     completion: @escaping CountCompletion
   ) {
     let operation = InstanceOperation.deactivate(token: token, notAfter: notAfter, reason: reason)

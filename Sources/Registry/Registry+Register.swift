@@ -9,6 +9,8 @@ extension Registry {
   /// Registers a device for a user, and takes it from another owner. Returns what is known about it.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> Enrollment {
+    // What is known of the device by another form of its token is kept.
+    if registration.platform != .android { _ = try await executor.entry(of: registration.token) }
     let (outcome, removed) = try await executor.register(registration)
     logRemoved(removed, of: registration.username)
     let former = outcome.end == .written ? outcome.before.owner : ""
@@ -25,7 +27,7 @@ extension Registry {
   }
 
   /// Gives devices without an app this one. Returns how many were changed.
-  public func assume(app: String, for tokens: [String]) async throws(RedisError) -> Int {
+  package func assume(app: String, for tokens: [String]) async throws(RedisError) -> Int {
     try await executor.complete(tokens.map { ($0, .assume(app: app)) }).count { $0.end == .written }
   }
 }

@@ -1,9 +1,10 @@
 import EventLoop
+public import PushModel
 public import Redis
 
 /// A device whose token APNs refused as invalid.
 public struct StaleDevice: Sendable, Equatable {
-  public let token: String
+  public let token: DeviceToken
   /// Owner and app as the resolution returned them; the owner of an anonymous device is empty.
   public let owner: String
   public let bundleID: String?
@@ -16,7 +17,7 @@ public struct StaleDevice: Sendable, Equatable {
   public static let unknownReason = "stale"
 
   public init(
-    token: String, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
+    token: DeviceToken, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
   ) {
     self.token = token
     self.owner = owner
@@ -48,7 +49,7 @@ extension Registry {
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
   public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
     complete(completion) { () async throws(RedisError) in
-      try await self.executor.complete(devices.map { ($0.token, .removeStale($0)) }).count { $0.end == .written }
+      try await self.executor.complete(devices.map { ($0.token.text, .removeStale($0)) }).count { $0.end == .written }
     }
   }
 

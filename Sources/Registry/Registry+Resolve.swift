@@ -6,7 +6,7 @@ import Telemetry
 extension Registry {
   /// Finds the devices of all queries in one pipelined exchange. The resolutions are in the order of the queries.
   public func resolve(_ queries: [DeviceQuery], completion: @escaping @EventLoop ([Resolution]) -> Void) {
-    let exchange = ResolveExchange(count: queries.count, completion: completion)
+    let exchange = ResolveExchange(count: queries.count) { [self] in unite($0, of: queries, completion) }
     // Several jobs to one user share one command.
     var users: [String: Int] = [:]
     if queries.count > 1 { users.reserveCapacity(queries.count) }
@@ -21,7 +21,8 @@ extension Registry {
         } else {
           sendUser(user, index, exchange)
         }
-      case .userToken(let user, let token): sendUserToken(user, token, index, exchange)
+      case .userToken(let user, let token):
+        sendUserToken(user, token.text, else: token.upperCased, index, exchange)
       case .token(let token): named.append((index, .named(token)))
       case .tokens(let tokens): for token in tokens { named.append((index, .named(token))) }
       case .instance(let id): sendInstance(id, index, exchange)
@@ -70,23 +71,33 @@ extension Registry {
     }
   }
 
-  /// Reads the metadata of tokens.
+  /// Reads the metadata of tokens, then that of other forms of those that are not registered.
   private func send(_ lookups: [ResolveExchange.Lookup], _ exchange: ResolveExchange) {
     for batch in lookups.batches(of: Registry.maximumBatch) {
       var command = RedisCommand("MGET")
       for lookup in batch { lookup.token.appendKey(to: &command) }
       exchange.expect()
-      connection.send(command) { result in exchange.answer(batch, result) }
+      connection.send(command) { [self] result in
+        send(exchange.otherForms(batch, result), exchange)
+        exchange.answer(batch, result)
+      }
     }
   }
 
-  private func sendUserToken(_ user: String, _ token: String, _ index: Int, _ exchange: ResolveExchange) {
+  /// `other` is another form of the token, which counts if the user has no device under this one.
+  private func sendUserToken(
+    _ user: String, _ token: String, else other: String?, _ index: Int, _ exchange: ResolveExchange
+  ) {
     // On a cluster the replies arrive in any order.
     var isMember: Bool?
     var metadata: RedisValue?
     func apply(_ resolution: inout Resolution) {
-      guard isMember == true, let metadata else { return }
-      resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: metadata.bytes, owner: user))
+      guard let isMember, let metadata else { return }
+      if let other, !isMember || metadata.bytes == nil {
+        sendUserToken(user, other, else: nil, index, exchange)
+      } else if isMember {
+        resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: metadata.bytes, owner: user))
+      }
     }
     exchange.expect()
     connection.send(RedisCommand("SISMEMBER", RegistryKeys.userTokens(user), token)) { result in
@@ -96,7 +107,7 @@ extension Registry {
       }
     }
     exchange.expect()
-    connection.send(RedisCommand("GET", RegistryKeys.token(token))) { result in
+    connection.send(RedisCommand("GET", RegistryKeys.token(entry: token))) { result in
       exchange.answer(index, result) { resolution, value in
         metadata = value
         apply(&resolution)

@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 package import Redis
 
 /// What became of a device or an instance of a backup.
@@ -18,9 +18,9 @@ extension Registry {
   /// Writes devices unchanged, each unless the one in Redis is at least as new. One that is `isAdmitted` may be the user's
   /// however many the user has.
   package func restore(
-    _ devices: [(token: String, metadata: DeviceMetadata, isAdmitted: Bool)]
+    _ devices: [(token: DeviceToken, metadata: DeviceMetadata, isAdmitted: Bool)]
   ) async throws(RedisError) -> [Restoration] {
-    let operations = devices.map { ($0.token, DeviceOperation.restore($0.metadata, isAdmitted: $0.isAdmitted)) }
+    let operations = devices.map { ($0.token.text, DeviceOperation.restore($0.metadata, isAdmitted: $0.isAdmitted)) }
     var results: [Restoration] = []
     for outcome in try await executor.run(operations) {
       switch outcome.end {

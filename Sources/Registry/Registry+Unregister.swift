@@ -1,4 +1,4 @@
-import PushModel
+public import PushModel
 import EventLoop
 public import Redis
 
@@ -23,8 +23,9 @@ public struct Unregistration: Sendable, Equatable {
 
 extension Registry {
   /// Removes a device from a user. The metadata of another owner is kept.
-  public func unregister(token: String, username: String) async throws(RedisError) -> Unregistration {
-    let outcome = try await executor.complete(.unregister(username), on: token)
+  public func unregister(token: DeviceToken, username: String) async throws(RedisError) -> Unregistration {
+    let entry = try await executor.entry(of: token)
+    let outcome = try await executor.complete(.unregister(username), on: entry)
     return Unregistration(
       entries: outcome.left.contains(.user(username)) ? 1 : 0, metadata: outcome.end == .written ? 1 : 0)
   }
@@ -37,7 +38,7 @@ extension Registry {
     var cursor: String? = "0"
     while let from = cursor {
       let page = try await reader.scan(username, from: from)
-      try await unregister(page.entries, from: username, &result)
+      try await unregister(try await executor.unite(page.entries), from: username, &result)
       cursor = page.next
     }
     if result.entries > 0 {

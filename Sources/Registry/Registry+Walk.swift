@@ -9,16 +9,17 @@ extension Registry {
     return try await connection.send(claim).string == "OK"
   }
 
-  /// Gives devices without an app this one, in a part of the devices of a server. Returns their number, and where the next
-  /// part begins; nil after the last.
+  /// Unites devices with other forms of their tokens, and gives those without an app this one, in a part of the devices of a
+  /// server. Returns how many got the app, and where the next part begins; nil after the last.
   public func assume(
     app: String, server: Int, from cursor: String
   ) async throws(RedisError) -> (changed: Int, next: String?) {
-    let prefix = RegistryKeys.token("")
+    let prefix = RegistryKeys.tokens
     let page = try await connection.page(ofStrings: prefix, server: server, from: cursor)
     let bare = page.entries.filter { _, value in
       value.flatMap(DeviceMetadata.init(parsing:)).map { ($0.bundleID ?? "").isEmpty } ?? false
     }
+    _ = try await executor.unite(page.entries.map { Array($0.key.dropFirst(prefix.utf8.count)) })
     let tokens = bare.map { String(decoding: $0.key.dropFirst(prefix.utf8.count), as: UTF8.self) }
     let changed = tokens.isEmpty ? 0 : try await assume(app: app, for: tokens)
     return (changed, page.next == "0" ? nil : page.next)

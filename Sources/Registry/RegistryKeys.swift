@@ -1,3 +1,4 @@
+public import PushModel
 import Redis
 
 /// Every key of the registry. Usernames and ids must be normalised.
@@ -8,12 +9,17 @@ public enum RegistryKeys {
   }
 
   /// Metadata of a device: ``DeviceMetadata``.
-  public static func token(_ token: String) -> String { "push:token:\(token)" }
+  public static func token(_ token: DeviceToken) -> String { "\(tokens)\(token.text)" }
+
+  /// The key of the metadata of a set's entry: a token, perhaps in another form than its own.
+  package static func token(entry: String) -> String { "\(tokens)\(entry)" }
 
   /// The key of the metadata of a set's entry, which may be any bytes.
   package static func token(_ entry: [UInt8]) -> [UInt8] { tokenPrefix + entry }
 
-  private static let tokenPrefix = Array("push:token:".utf8)
+  /// The beginning of the keys of all devices.
+  package static let tokens = "push:token:"
+  private static let tokenPrefix = Array(tokens.utf8)
 
   /// The one active device of an instance: ``InstanceRecord``.
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
@@ -28,7 +34,9 @@ public enum RegistryKeys {
   package static let channels = "push:channel:"
 
   /// String with a TTL: the id of the instance that registered the token last.
-  public static func instanceOfToken(_ token: String) -> String { "martlet:instance:\(token)" }
+  public static func instanceOfToken(_ token: DeviceToken) -> String { holder(of: token.text) }
+
+  static func holder(of entry: String) -> String { "martlet:instance:\(entry)" }
 
   /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
@@ -37,7 +45,10 @@ public enum RegistryKeys {
   public static func activityTokens(_ id: String) -> String { "push:activity:\(id):tokens" }
 
   /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
-  public static func refusal(_ token: String) -> String { "martlet:refusal:\(token)" }
+  public static func refusal(_ token: DeviceToken) -> String { "\(refusals)\(token.text)" }
+
+  /// The beginning of the keys of all of them.
+  package static let refusals = "martlet:refusal:"
 
   /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }

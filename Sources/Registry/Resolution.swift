@@ -1,14 +1,15 @@
 import EventLoop
+public import PushModel
 public import Redis
 
 /// Which devices to find. Usernames must be normalised.
 public enum DeviceQuery: Sendable, Equatable {
   case user(String)
   /// One device, if the user owns it.
-  case userToken(user: String, token: String)
+  case userToken(user: String, token: DeviceToken)
   /// One device, even if it is not registered.
-  case token(String)
-  case tokens([String])
+  case token(DeviceToken)
+  case tokens([DeviceToken])
   case instance(String)
   /// The update tokens of a Live Activity.
   case activity(String)
@@ -45,7 +46,9 @@ public struct Resolution: Sendable, Equatable {
 final class ResolveExchange {
   /// A token whose metadata is read.
   enum Token {
-    case named(String)
+    case named(DeviceToken)
+    /// Another form of a token that a producer named and that is not registered.
+    case otherForm(String, DeviceToken)
     /// An entry of a user's set.
     case owned([UInt8], user: String)
     case ofActivity([UInt8], id: String)
@@ -53,8 +56,15 @@ final class ResolveExchange {
     func appendKey(to command: inout RedisCommand) {
       switch self {
       case .named(let token): command.append(RegistryKeys.token(token))
+      case .otherForm(let entry, _): command.append(RegistryKeys.token(entry: entry))
       case .owned(let entry, _), .ofActivity(let entry, _): command.append(RegistryKeys.token(entry))
       }
+    }
+
+    /// Another form of a token that was named, if it has no metadata.
+    func otherForm(of metadata: RedisValue) -> Token? {
+      guard case .named(let token) = self, metadata.bytes == nil, let entry = token.upperCased else { return nil }
+      return .otherForm(entry, token)
     }
   }
 
@@ -107,13 +117,22 @@ final class ResolveExchange {
   func answer(_ lookups: ArraySlice<Lookup>, _ result: Result<RedisValue, RedisError>) {
     switch result {
     case .success(let value):
-      for ((query, token), metadata) in zip(lookups, value.array ?? []) where resolutions[query].error == nil {
+      for ((query, token), metadata) in zip(lookups, value.array ?? [])
+      where resolutions[query].error == nil && token.otherForm(of: metadata) == nil {
         resolutions[query].add(token, metadata: metadata.bytes)
       }
     case .failure(let error):
       for (query, _) in lookups { resolutions[query] = Resolution(error: error) }
     }
     finishOne()
+  }
+
+  /// What to look up in place of the named tokens that have no metadata.
+  func otherForms(_ lookups: ArraySlice<Lookup>, _ result: Result<RedisValue, RedisError>) -> [Lookup] {
+    guard case .success(let value) = result else { return [] }
+    return zip(lookups, value.array ?? []).compactMap { lookup, metadata in
+      lookup.token.otherForm(of: metadata).map { (lookup.query, $0) }
+    }
   }
 
   private func finishOne() {
@@ -128,9 +147,10 @@ extension Resolution {
   fileprivate mutating func add(_ token: ResolveExchange.Token, metadata: [UInt8]?) {
     switch token {
     case .named(let token): devices.append(Ownership.device(token, metadata: metadata))
+    case .otherForm(let entry, let token): apply(Ownership.decide(token, otherForm: entry, metadata: metadata))
     case .owned(let entry, let user): apply(Ownership.decide(entry: entry, metadata: metadata, owner: user))
     case .ofActivity(let token, let id):
-      if let device = Ownership.device(token, metadata: metadata, ofActivity: id) { devices.append(device) }
+      if let decision = Ownership.decide(entry: token, metadata: metadata, ofActivity: id) { apply(decision) }
     }
   }
 

@@ -15,28 +15,22 @@ enum RequestFields {
   /// The length of a device token with white space and angle brackets.
   private static let maximumTokenTextBytes = 2048
 
-  /// Returns a token of 64 hexadecimal digits in lower case, so that a device is not registered twice.
-  static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> String {
-    guard let token = value.flatMap(lowercasedHex), token.utf8.count == hexTokenDigits else {
+  /// Returns a token of 64 hexadecimal digits.
+  static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
+    guard let value, hexDigits.accepts(value), value.utf8.count == hexTokenDigits else {
       throw .invalid(field, deviceTokenFormat, field)
     }
-    return token
-  }
-
-  /// Returns the spellings under which a device may be registered: other APIs keep upper case.
-  static func spellings(_ value: String?, _ field: String) throws(Refusal) -> [String] {
-    let token = try hexToken(value, field)
-    return value == token ? [token] : [token] + [value].compactMap { $0 }
+    return DeviceToken(value)
   }
 
   /// Returns a token of 20 to 512 characters. Accepts the description of iOS data, `<abcd 1234 …>`, too.
-  static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> String {
+  static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
     let value = value ?? ""
     let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
     guard DeviceToken.isWellFormed(token) else {
       throw .invalid(field, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
     }
-    return token.utf8.count == hexTokenDigits ? lowercasedHex(token) ?? token : token
+    return DeviceToken(token)
   }
 
   /// Returns a user id trimmed and in lower case, as in the registry.

@@ -32,12 +32,12 @@ struct BackupReaderTests {
     #expect(
       read(text).entries == [
         .device(
-          token: Self.one,
+          token: DeviceToken(Self.one),
           DeviceMetadata(
             username: "álice", platform: .android, updatedAt: 1_451_876_645_678, bundleID: "com.a",
             environment: .sandbox, createdAt: 1_451_703_845_678)),
         .device(
-          token: Self.two,
+          token: DeviceToken(Self.two),
           DeviceMetadata(username: "", platform: .ios, updatedAt: 1_451_703_845_000, createdAt: 1_451_703_845_000)),
       ])
   }
@@ -50,12 +50,12 @@ struct BackupReaderTests {
     #expect(
       read(text).entries == [
         .device(
-          token: Self.one,
+          token: DeviceToken(Self.one),
           DeviceMetadata(
             username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .activity, activity: "order-7",
             frequentPushes: false)),
         .device(
-          token: Self.two,
+          token: DeviceToken(Self.two),
           DeviceMetadata(
             username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .pushtostart,
             activity: "Delivery.Attributes")),
@@ -70,24 +70,26 @@ struct BackupReaderTests {
     #expect(
       read(text).entries == [
         .device(
-          token: Self.one,
+          token: DeviceToken(Self.one),
           DeviceMetadata(
             username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", environment: .sandbox, kind: .voip,
             deviceID: "iphone:1")),
         .instance(
-          id: "home", InstanceRecord(token: Self.two, environment: .sandbox, updatedAt: 1, isSuspended: true)),
+          id: "home",
+          InstanceRecord(token: DeviceToken(Self.two), environment: .sandbox, updatedAt: 1, isSuspended: true)),
       ])
   }
 
   @Test func `what is written of an entry is read again`() throws {
     let entries: [BackupEntry] = [
       .device(
-        token: Self.one,
+        token: DeviceToken(Self.one),
         DeviceMetadata(
           username: "alice", platform: .ios, updatedAt: 9, bundleID: "com.a", environment: .production, createdAt: 7,
           kind: .pushtotalk, deviceID: "phone-1")),
-      .device(token: Self.two, DeviceMetadata(username: "", platform: .ios, updatedAt: 9)),
-      .instance(id: "home", InstanceRecord(token: Self.one, environment: nil, updatedAt: 9, isSuspended: true)),
+      .device(token: DeviceToken(Self.two), DeviceMetadata(username: "", platform: .ios, updatedAt: 9)),
+      .instance(
+        id: "home", InstanceRecord(token: DeviceToken(Self.one), environment: nil, updatedAt: 9, isSuspended: true)),
     ]
     for entry in entries {
       let place = try #require(entry.place)
@@ -105,7 +107,8 @@ struct BackupReaderTests {
       read(text).entries == [
         .instance(
           id: "home:1",
-          InstanceRecord(token: Self.one, environment: .production, bundleID: "com.a", updatedAt: 9, isActive: false)),
+          InstanceRecord(
+            token: DeviceToken(Self.one), environment: .production, bundleID: "com.a", updatedAt: 9, isActive: false)),
         .refused(.malformedInstance),
       ])
   }

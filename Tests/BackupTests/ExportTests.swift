@@ -20,11 +20,12 @@ struct ExportTests {
     let tokens = (0..<50).map { fixture.token("exported-\($0)") }
     for token in tokens { _ = try await fixture.register(token, "exporter-\(token.utf8.count)", app: "com.exported") }
     let update = Registration(
-      token: fixture.token("exported-update"), username: "exporter", platform: .ios, bundleID: "com.exported",
+      token: DeviceToken(fixture.token("exported-update")), username: "exporter", platform: .ios,
+      bundleID: "com.exported",
       kind: .activity, activity: "order-7", frequentPushes: true, now: 1)
     _ = try await fixture.registry.register(activityToken: update)
     try await fixture.registry.register(
-      instance: "exported", InstanceRecord(token: tokens[0], environment: nil, updatedAt: 3))
+      instance: "exported", InstanceRecord(token: DeviceToken(tokens[0]), environment: nil, updatedAt: 3))
     let export = try await fixture.registry.exportBackup(path: "\(directory.path)/backup.json")
     #expect(export.devices >= tokens.count)
     #expect(export.instances >= 1)
@@ -41,11 +42,12 @@ struct ExportTests {
     let registry = Registry(connection: redis, maximumDevices: 1000, log: .silent)
     for number in 0..<200 {
       let token = "token-moving-\(number)-0123456789abcdef"
-      _ = try await registry.register(Registration(token: token, username: "mover", platform: .ios, now: 1))
+      _ = try await registry.register(
+        Registration(token: DeviceToken(token), username: "mover", platform: .ios, now: 1))
     }
     let directory = try TemporaryDirectory()
     let movement = Task {
-      let slot = try await cluster.slot(of: RegistryKeys.token("token-moving-0-0123456789abcdef"))
+      let slot = try await cluster.slot(of: RegistryKeys.token(entry: "token-moving-0-0123456789abcdef"))
       while !Task.isCancelled {
         let source = try await cluster.primary(ofSlot: slot)
         try await cluster.move(slot: slot, to: cluster.nodes.first { $0 !== source } ?? source)

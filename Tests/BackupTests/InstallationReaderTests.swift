@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 import Registry
 import Testing
 @testable import Backup
@@ -42,7 +43,7 @@ struct InstallationReaderTests {
     #expect(
       read("[\(Self.installation(Self.token, app: "com.b", more: more))]").entries == [
         .device(
-          token: Self.token,
+          token: DeviceToken(Self.token),
           DeviceMetadata(
             username: "", platform: .ios, updatedAt: 1_451_703_846_678, bundleID: "com.b",
             createdAt: 1_451_703_845_678))

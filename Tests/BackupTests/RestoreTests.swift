@@ -15,7 +15,7 @@ struct RestoreTests {
     _ token: String, _ user: String = "", app: String? = nil, at updatedAt: Int64 = 1000, createdAt: Int64? = nil
   ) -> BackupEntry {
     .device(
-      token: token,
+      token: DeviceToken(token),
       DeviceMetadata(username: user, platform: .ios, updatedAt: updatedAt, bundleID: app, createdAt: createdAt))
   }
 
@@ -31,7 +31,7 @@ struct RestoreTests {
           username: "restored", platform: .ios, updatedAt: 1000, bundleID: "com.restored", createdAt: 7))
     #expect(try await fixture.members("restored") == [token])
     #expect(try await fixture.audience("com.restored", of: token))
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
   }
 
   @Test func `tokens of Live Activities are written with what they are for, for their time`() async throws {
@@ -45,15 +45,15 @@ struct RestoreTests {
         username: "live", platform: .ios, updatedAt: 1000, bundleID: "com.live", kind: .pushtostart,
         activity: "Delivery", frequentPushes: true),
     ]
-    let entries = zip([update, start], metadata).map { BackupEntry.device(token: $0, $1) }
+    let entries = zip([update, start], metadata).map { BackupEntry.device(token: DeviceToken($0), $1) }
     #expect(try await fixture.registry.restore(entries).created == 2)
     #expect(try await fixture.metadata(update) == metadata[0])
     #expect(try await fixture.metadata(start) == metadata[1])
     #expect(try await fixture.members("live") == [update, start])
-    #expect(try await fixture.registry.activityDevices(activity).map(\.token) == [update])
+    #expect(try await fixture.registry.activityDevices(activity).map(\.token.text) == [update])
     #expect(try await !fixture.audience("com.live", of: update))
-    #expect(try await fixture.run("TTL", RegistryKeys.token(update)).integer ?? .max <= 43_200)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(start)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: update)).integer ?? .max <= 43_200)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: start)).integer ?? 0 > 31_500_000)
   }
 
   @Test func `an anonymous device is only in its app's audience`() async throws {
@@ -62,7 +62,7 @@ struct RestoreTests {
     #expect(try await fixture.registry.restore([device(token, app: "com.nobody")]).created == 1)
     #expect(try await fixture.audience("com.nobody", of: token))
     #expect(try await fixture.members("").isEmpty)
-    #expect(try await fixture.run("GET", RegistryKeys.token(token)).string?.contains(#""username":"""#) == true)
+    #expect(try await fixture.run("GET", RegistryKeys.token(entry: token)).string?.contains(#""username":"""#) == true)
   }
 
   @Test func `a record that is as new or newer stays`() async throws {
@@ -85,7 +85,8 @@ struct RestoreTests {
     for token in [mine, others] {
       let learned = DeviceMetadata(
         username: "app-less", platform: .ios, updatedAt: 1000, environment: .sandbox, deviceID: "phone")
-      _ = try await fixture.run("SET", RegistryKeys.token(token), String(decoding: learned.json(), as: UTF8.self))
+      _ = try await fixture.run(
+        "SET", RegistryKeys.token(entry: token), String(decoding: learned.json(), as: UTF8.self))
       _ = try await fixture.run("SADD", RegistryKeys.userTokens("app-less"), token)
     }
     _ = try await fixture.register(known, "app-less", app: "com.known", now: 1000)
@@ -110,7 +111,7 @@ struct RestoreTests {
     let fixture = try await Fixture(maximumDevices: 2)
     func entry(_ number: Int, _ kind: DeviceKind) -> BackupEntry {
       .device(
-        token: fixture.token("kind-\(kind)-\(number)"),
+        token: DeviceToken(fixture.token("kind-\(kind)-\(number)")),
         DeviceMetadata(
           username: "kinds", platform: .ios, updatedAt: Int64(number), bundleID: "com.kinds", kind: kind, deviceID: "p")
       )
@@ -129,10 +130,10 @@ struct RestoreTests {
   @Test func `the instance of a restored token is known, unless another has it`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("of-instance")
-    let record = InstanceRecord(token: token, environment: nil, updatedAt: 5, isSuspended: true)
+    let record = InstanceRecord(token: DeviceToken(token), environment: nil, updatedAt: 5, isSuspended: true)
     _ = try await fixture.registry.restore([.instance(id: "restored-1", record)])
     _ = try await fixture.registry.restore([.instance(id: "restored-2", record)])
-    #expect(try await fixture.registry.instance(ofToken: token) == "restored-1")
+    #expect(try await fixture.registry.instance(ofToken: DeviceToken(token)) == "restored-1")
     let stored = try await fixture.run("GET", RegistryKeys.instance("restored-1")).bytes
     #expect(stored.flatMap(InstanceRecord.init(parsing:)) == record)
   }
@@ -162,12 +163,12 @@ struct RestoreTests {
     let fixture = try await Fixture()
     for (number, garbage) in ["", "{", "[1]", "null", #"{"username":{},"updatedAt":"x"}"#].enumerated() {
       let token = fixture.token("unreadable-\(number)")
-      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.run("SET", RegistryKeys.token(entry: token), garbage)
       _ = try await fixture.registry.restore([device(token, "reader")])
       #expect(try await fixture.metadata(token)?.username == "reader", "\(garbage)")
     }
     let list = fixture.token("unreadable-list")
-    _ = try await fixture.run("LPUSH", RegistryKeys.token(list), "x")
+    _ = try await fixture.run("LPUSH", RegistryKeys.token(entry: list), "x")
     #expect(try await fixture.registry.restore([device(list, "reader")]).created == 1)
   }
 
@@ -197,7 +198,8 @@ struct RestoreTests {
   @Test func `an instance keeps the newer device`() async throws {
     let fixture = try await Fixture()
     func record(_ name: String, at updatedAt: Int64) -> InstanceRecord {
-      InstanceRecord(token: fixture.token(name), environment: .sandbox, bundleID: "com.i", updatedAt: updatedAt)
+      InstanceRecord(
+        token: DeviceToken(fixture.token(name)), environment: .sandbox, bundleID: "com.i", updatedAt: updatedAt)
     }
     func restore(_ record: InstanceRecord) async throws -> BackupSummary {
       try await fixture.registry.restore([.instance(id: "restored", record)])

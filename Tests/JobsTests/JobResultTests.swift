@@ -1,5 +1,7 @@
 import JSON
 import Jobs
+import PushModel
+import TestSupport
 import Testing
 
 struct JobResultTests {
@@ -8,7 +10,8 @@ struct JobResultTests {
   }
 
   private func device(_ token: String, _ reason: String? = nil) -> DeviceResult {
-    DeviceResult(token: token, ok: reason == nil, status: reason == nil ? 200 : 400, apnsID: "id", reason: reason)
+    DeviceResult(
+      token: DeviceToken(token), ok: reason == nil, status: reason == nil ? 200 : 400, apnsID: "id", reason: reason)
   }
 
   @Test func `a record has the documented shape`() {

@@ -1,6 +1,7 @@
 package import EventLoop
 import Events
 package import JSON
+import PushModel
 package import Redis
 import RedisSupport
 package import Registry
@@ -51,7 +52,7 @@ package struct Fixture {
   }
 
   package func metadata(_ token: String) async throws -> DeviceMetadata? {
-    try await run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+    try await run("GET", RegistryKeys.token(entry: token)).bytes.flatMap(DeviceMetadata.init(parsing:))
   }
 
   package func audience(_ app: String, of token: String) async throws -> Bool {
@@ -95,7 +96,7 @@ package struct Fixture {
   package func register(_ token: String, _ user: String, app: String? = nil, now: Int64 = 1000) async throws -> String?
   {
     try await registry.register(
-      Registration(token: token, username: user, platform: .ios, bundleID: app, now: now)
+      Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: now)
     ).previousOwner
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import RegistrySupport
@@ -29,7 +30,7 @@ struct AddresseeTests {
     for token in tokens { _ = try await fixture.register(token, "pages", app: "com.pages") }
     for limit in [1, 7, 100, 500] {
       let (pages, _) = try await readAll(fixture, "com.pages", limit: limit)
-      #expect(pages.flatMap(\.devices).map(\.token).sorted() == tokens.sorted())
+      #expect(pages.flatMap(\.devices).map(\.token.text).sorted() == tokens.sorted())
       #expect(pages.allSatisfy { $0.devices.count <= max(limit, 2) })
     }
   }
@@ -62,12 +63,12 @@ struct AddresseeTests {
       _ = try await fixture.redis.send(command)
     }
     let (pages, _) = try await readAll(fixture, "com.clean", limit: 2)
-    #expect(pages.flatMap(\.devices).map(\.token) == [good])
+    #expect(pages.flatMap(\.devices).map(\.token.text) == [good])
     let removals = pages.flatMap(\.removals)
     #expect(Set(removals.map(\.reason)) == [.otherApp, .noMetadata, .malformedToken])
     #expect(try await fixture.clean(app: "com.clean", removals) == 4)
     let page = try await fixture.registry.page(app: "com.clean", from: .start)
-    #expect(page.devices.map(\.token) == [good])
+    #expect(page.devices.map(\.token.text) == [good])
     #expect(page.removals.isEmpty)
   }
 }

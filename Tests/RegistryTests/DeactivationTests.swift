@@ -11,7 +11,9 @@ import Testing
 struct DeactivationTests {
   private func deactivate(_ fixture: Fixture, _ id: String, token: String, notAfter: Int64) async throws -> Int {
     try await withCheckedContinuation { continuation in
-      fixture.registry.deactivate(instance: id, token: token, notAfter: notAfter) { continuation.resume(returning: $0) }
+      fixture.registry.deactivate(instance: id, token: DeviceToken(token), notAfter: notAfter) {
+        continuation.resume(returning: $0)
+      }
     }.get()
   }
 
@@ -23,7 +25,7 @@ struct DeactivationTests {
     let fixture = try await Fixture()
     let token = fixture.token("stale")
     var record = InstanceRecord(
-      token: token, environment: .sandbox, bundleID: "com.example", updatedAt: 1_700_000_000_123)
+      token: DeviceToken(token), environment: .sandbox, bundleID: "com.example", updatedAt: 1_700_000_000_123)
     try await fixture.registry.register(instance: "deactivated", record)
     #expect(try await deactivate(fixture, "deactivated", token: token, notAfter: record.updatedAt) == 1)
     record.isActive = false
@@ -35,7 +37,7 @@ struct DeactivationTests {
   @Test func `a later registration is kept, of the same token and of another`() async throws {
     let fixture = try await Fixture()
     let token = fixture.token("renewed")
-    let record = InstanceRecord(token: token, environment: nil, updatedAt: 2000)
+    let record = InstanceRecord(token: DeviceToken(token), environment: nil, updatedAt: 2000)
     try await fixture.registry.register(instance: "renewed", record)
     #expect(try await deactivate(fixture, "renewed", token: token, notAfter: 1999) == 0)
     #expect(try await deactivate(fixture, "renewed", token: fixture.token("former"), notAfter: 3000) == 0)

@@ -31,9 +31,9 @@ struct DeviceEventTests {
     _ = try await fixture.register(token, "events-a", app: "com.a", now: 2000)
     _ = try await fixture.register(token, "events-a", app: "com.b", now: 3000)
     _ = try await fixture.register(token, "events-b", app: "com.b", now: 4000)
-    _ = try await fixture.registry.unregister(token: token, username: "events-a")
-    _ = try await fixture.registry.unregister(token: token, username: "events-b")
-    _ = try await fixture.registry.unregister(token: token, username: "events-b")
+    _ = try await fixture.registry.unregister(token: DeviceToken(token), username: "events-a")
+    _ = try await fixture.registry.unregister(token: DeviceToken(token), username: "events-b")
+    _ = try await fixture.registry.unregister(token: DeviceToken(token), username: "events-b")
     #expect(
       try await events(fixture, token) == [
         "token.registered user=events-a app=com.a", "token.registered user=events-a app=com.b",
@@ -64,7 +64,7 @@ struct DeviceEventTests {
     _ = try await fixture.register(renewed, "events-s", app: "com.s", now: 5000)
     _ = try await withCheckedContinuation { continuation in
       fixture.registry.removeStale(
-        [stale, renewed].map {
+        [DeviceToken(stale), DeviceToken(renewed)].map {
           StaleDevice(token: $0, owner: "events-s", bundleID: "com.s", notAfter: 2000, reason: "Unregistered")
         }
       ) { continuation.resume(returning: $0) }
@@ -77,8 +77,9 @@ struct DeviceEventTests {
     let fixture = try await Fixture(writesEvents: true)
     let (current, new) = (fixture.token("events-current"), fixture.token("events-next"))
     _ = try await fixture.register(current, "events-x", app: "com.x", now: 1000)
-    _ = try await fixture.registry.replace(token: current, with: new, of: "events-x", now: 2000)
-    _ = try await fixture.registry.replace(token: new, with: new, of: "events-x", now: 3000)
+    _ = try await fixture.registry.replace(
+      token: DeviceToken(current), with: DeviceToken(new), of: "events-x", now: 2000)
+    _ = try await fixture.registry.replace(token: DeviceToken(new), with: DeviceToken(new), of: "events-x", now: 3000)
     #expect(
       try await events(fixture, current) == [
         "token.registered user=events-x app=com.x", "token.removed user=events-x app=com.x reason=replaced",
@@ -90,7 +91,7 @@ struct DeviceEventTests {
     let fixture = try await Fixture(writesEvents: true)
     let (one, other) = (fixture.token("events-one"), fixture.token("events-other"))
     for token in [one, other] { _ = try await fixture.register(token, "events-f", now: 1000) }
-    _ = try await fixture.registry.forget(token: one)
+    _ = try await fixture.registry.forget(token: DeviceToken(one))
     _ = try await fixture.registry.unregisterAll(username: "events-f")
     for token in [one, other] {
       #expect(
@@ -120,13 +121,15 @@ struct DeviceEventTests {
     let (first, second) = (fixture.token("events-i1"), fixture.token("events-i2"))
     func register(_ token: String) async throws {
       try await fixture.registry.register(
-        instance: "events-i", InstanceRecord(token: token, environment: .sandbox, updatedAt: 1000))
+        instance: "events-i", InstanceRecord(token: DeviceToken(token), environment: .sandbox, updatedAt: 1000))
     }
     try await register(first)
     try await register(first)
     try await register(second)
     _ = try await withCheckedContinuation { continuation in
-      fixture.registry.deactivate(instance: "events-i", token: second, notAfter: 2000, reason: "BadDeviceToken") {
+      fixture.registry.deactivate(
+        instance: "events-i", token: DeviceToken(second), notAfter: 2000, reason: "BadDeviceToken"
+      ) {
         continuation.resume(returning: $0)
       }
     }.get()

@@ -14,25 +14,29 @@ struct DeviceExchangeTests {
     let (old, new) = (fixture.token("swap-old"), fixture.token("swap-new"))
     try await fixture.registry.register(
       Registration(
-        token: old, username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox, now: 5))
-    let device = try await fixture.registry.replace(token: old, with: new, of: "swapper", now: 9)
+        token: DeviceToken(old), username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
+        now: 5))
+    let device = try await fixture.registry.replace(
+      token: DeviceToken(old), with: DeviceToken(new), of: "swapper", now: 9)
     #expect(
       device
         == Device(
-          token: new, username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
+          token: DeviceToken(new), username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
           updatedAt: 9,
           createdAt: 5, kind: .app))
     #expect(try await fixture.metadata(old) == nil)
     #expect(try await fixture.members("swapper") == [new])
-    #expect(try await fixture.run("TTL", RegistryKeys.token(new)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: new)).integer ?? 0 > 31_500_000)
   }
 
   @Test func `a device written by another program is replaced, with the data that can be read`() async throws {
     let fixture = try await Fixture()
     let (old, new) = (fixture.token("plain-old"), fixture.token("plain-new"))
-    _ = try await fixture.run("SET", RegistryKeys.token(old), #"{"username":" Plain ","updatedAt":7,"createdAt":"x"}"#)
+    _ = try await fixture.run(
+      "SET", RegistryKeys.token(entry: old), #"{"username":" Plain ","updatedAt":7,"createdAt":"x"}"#)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("plain"), old)
-    let device = try await fixture.registry.replace(token: old, with: new, of: "plain", now: 9)
+    let device = try await fixture.registry.replace(
+      token: DeviceToken(old), with: DeviceToken(new), of: "plain", now: 9)
     // The first registration was not later than the last one that is known.
     #expect(device?.createdAt == 7)
     #expect(device?.platform == .ios)
@@ -44,11 +48,11 @@ struct DeviceExchangeTests {
     let fixture = try await Fixture()
     let (old, new) = (fixture.token("wild-old"), fixture.token("wild-new"))
     let metadata = #"{"username":"wild","platform":"ios","updatedAt":\#(number),"createdAt":\#(number)}"#
-    _ = try await fixture.run("SET", RegistryKeys.token(old), metadata)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: old), metadata)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("wild"), old)
-    let device = try await fixture.registry.replace(token: old, with: new, of: "wild", now: 9)
+    let device = try await fixture.registry.replace(token: DeviceToken(old), with: DeviceToken(new), of: "wild", now: 9)
     #expect(device?.createdAt == 9)
-    _ = try await fixture.run("SET", RegistryKeys.token(new), metadata)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: new), metadata)
     _ = try await fixture.register(new, "wild", now: 10)
     #expect(try await fixture.metadata(new)?.createdAt == 10)
     #expect(try await fixture.members("wild") == [new])
@@ -62,7 +66,8 @@ struct DeviceExchangeTests {
     let winners = await withTaskGroup(of: String?.self) { group in
       for token in new {
         group.addTask {
-          let device = try? await fixture.registry.replace(token: old, with: token, of: "contender", now: 2)
+          let device = try? await fixture.registry.replace(
+            token: DeviceToken(old), with: DeviceToken(token), of: "contender", now: 2)
           return device == nil ? nil : token
         }
       }
@@ -73,7 +78,7 @@ struct DeviceExchangeTests {
     #expect(winners.count == 1)
     #expect(try await fixture.members("contender") == Set(winners))
     let page = try await fixture.registry.page(app: "com.contended", from: .start)
-    #expect(page.devices.map(\.token) == winners)
+    #expect(page.devices.map(\.token.text) == winners)
     #expect(page.removals.isEmpty)
   }
 
@@ -88,8 +93,10 @@ struct DeviceExchangeTests {
         group.addTask {
           switch round % 4 {
           case 0, 1: _ = try? await fixture.register(token, user, app: "com.turmoil.\(round % 2)")
-          case 2: _ = try? await fixture.registry.replace(token: token, with: other, of: user, now: 3)
-          default: _ = try? await fixture.registry.forget(token: token)
+          case 2:
+            _ = try? await fixture.registry.replace(
+              token: DeviceToken(token), with: DeviceToken(other), of: user, now: 3)
+          default: _ = try? await fixture.registry.forget(token: DeviceToken(token))
           }
         }
       }
@@ -109,10 +116,12 @@ struct DeviceExchangeTests {
   @Test func `a device that is not registered or cannot be read is not found`() async throws {
     let fixture = try await Fixture()
     let (missing, unreadable) = (fixture.token("missing"), fixture.token("unreadable"))
-    _ = try await fixture.run("SET", RegistryKeys.token(unreadable), "{")
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: unreadable), "{")
     for token in [missing, unreadable] {
-      #expect(try await fixture.registry.replace(token: token, with: token, of: "anybody", now: 1) == nil)
-      #expect(try await !fixture.registry.forget(token: token))
+      #expect(
+        try await fixture.registry.replace(token: DeviceToken(token), with: DeviceToken(token), of: "anybody", now: 1)
+          == nil)
+      #expect(try await !fixture.registry.forget(token: DeviceToken(token)))
     }
     #expect(try await fixture.members("anybody").isEmpty)
   }
@@ -125,11 +134,11 @@ struct DeviceExchangeTests {
     let own = [fixture.token("zzz-1"), fixture.token("zzz-2")]
     for token in own { _ = try await fixture.register(token, "long-list") }
     let page = try await fixture.registry.devices(of: "long-list", after: nil, limit: 1)
-    #expect(page.devices.map(\.token) == [own[0]])
+    #expect(page.devices.map(\.token.text) == [own[0]])
     #expect(page.hasMore)
     #expect(page.removals.count == 700)
-    let rest = try await fixture.registry.devices(of: "long-list", after: own[0], limit: 1)
-    #expect(rest.devices.map(\.token) == [own[1]])
+    let rest = try await fixture.registry.devices(of: "long-list", after: DeviceToken(own[0]), limit: 1)
+    #expect(rest.devices.map(\.token.text) == [own[1]])
     #expect(!rest.hasMore)
   }
 }

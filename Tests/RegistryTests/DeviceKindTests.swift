@@ -15,7 +15,7 @@ struct DeviceKindTests {
     now: Int64 = 5
   ) -> Registration {
     Registration(
-      token: token, username: user, platform: .ios, bundleID: app, kind: kind, deviceID: phone, now: now)
+      token: DeviceToken(token), username: user, platform: .ios, bundleID: app, kind: kind, deviceID: phone, now: now)
   }
 
   @Test func `only devices of kind app are in the audience of their app`() async throws {
@@ -39,7 +39,7 @@ struct DeviceKindTests {
     let fixture = try await Fixture()
     let token = fixture.token("kind-talk")
     try await fixture.registry.register(registration(token, "talker", .pushtotalk))
-    let lifetime = try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0
+    let lifetime = try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0
     #expect((1...86_400).contains(lifetime))
   }
 
@@ -95,16 +95,16 @@ struct DeviceKindTests {
     let fixture = try await Fixture(writesEvents: true)
     let token = fixture.token("learn")
     try await fixture.registry.register(registration(token, "learner", nil))
-    let unknown = try #require(await fixture.resolve([.token(token)])[0].devices.first)
+    let unknown = try #require(await fixture.resolve([.token(DeviceToken(token))])[0].devices.first)
     #expect(unknown.environment == nil)
     #expect(try await learn(.sandbox, unknown, fixture) == 1)
-    let known = try #require(await fixture.resolve([.token(token)])[0].devices.first)
+    let known = try #require(await fixture.resolve([.token(DeviceToken(token))])[0].devices.first)
     #expect(known.environment == .sandbox)
     #expect(known.updatedAt == 5)
     // It was read before it was learned.
     #expect(try await learn(.production, unknown, fixture) == 0)
     #expect(try await fixture.metadata(token)?.environment == .sandbox)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
     #expect(try await learn(.production, known, fixture) == 1)
     let events = try await fixture.events(of: token).map { $0["type"]?.string }
     #expect(events == ["token.registered", "device.corrected"])
@@ -119,7 +119,7 @@ struct DeviceKindTests {
     let (bare, named, anonymous) = (fixture.token("bare"), fixture.token("named"), fixture.token("bare-nobody"))
     _ = try await fixture.register(bare, "bare-user", app: nil)
     _ = try await fixture.register(named, "bare-user", app: "com.other")
-    _ = try await fixture.run("SET", RegistryKeys.token(anonymous), #"{"username":"bare-user","updatedAt":3}"#)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: anonymous), #"{"username":"bare-user","updatedAt":3}"#)
     var cursors = (0..<fixture.registry.serverCount).map { ($0, Optional("0")) }
     while let (server, from) = cursors.popLast() {
       guard let from else { continue }

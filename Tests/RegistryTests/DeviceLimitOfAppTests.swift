@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import RegistrySupport
@@ -21,7 +22,7 @@ struct DeviceLimitOfAppTests {
     for (index, token) in tokens.enumerated() {
       let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: now + Int64(index), bundleID: app)
       fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(user), token)) { _ in }
-      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(token)).with(metadata.json())) { _ in }
+      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
       let audience = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
       fixture.redis.send(RedisCommand("ZADD", audience, "0", token)) { _ in }
     }
@@ -60,7 +61,8 @@ struct DeviceLimitOfAppTests {
     #expect(try await fixture.members("moves") == [a[1], b[0], b[1]])
     // An exchange keeps the app, and the number of its devices.
     let new = fixture.token("move-new")
-    #expect(try await fixture.registry.replace(token: a[1], with: new, of: "moves", now: 10) != nil)
+    #expect(
+      try await fixture.registry.replace(token: DeviceToken(a[1]), with: DeviceToken(new), of: "moves", now: 10) != nil)
     #expect(try await fixture.members("moves") == [new, b[0], b[1]])
   }
 
@@ -120,7 +122,7 @@ struct DeviceLimitOfAppTests {
     _ = try await fixture.register(present, "saved", app: "com.saved.a", now: 103)
     let entries = (a + b).enumerated().map { index, token in
       BackupEntry.device(
-        token: token,
+        token: DeviceToken(token),
         DeviceMetadata(
           username: "saved", platform: .ios, updatedAt: Int64(100 + index),
           bundleID: "com.saved.\(index < 5 ? "a" : "b")"))

@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import RegistrySupport
@@ -19,7 +20,7 @@ struct DeviceLimitTests {
     for (index, token) in tokens.enumerated() {
       let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: Int64(index + 1), bundleID: app)
       fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(user), token)) { _ in }
-      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(token)).with(metadata.json())) { _ in }
+      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
       let audience = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
       fixture.redis.send(RedisCommand("ZADD", audience, "0", token)) { _ in }
     }
@@ -74,15 +75,18 @@ struct DeviceLimitTests {
     #expect(try await fixture.register(all[2], "limit-taker", app: "com.hands", now: 3) == "limit-giver")
     #expect(try await fixture.members("limit-taker") == [all[1], all[2]])
     // As many as before.
-    #expect(try await fixture.registry.replace(token: all[1], with: all[3], of: "limit-taker", now: 4) != nil)
+    #expect(
+      try await fixture.registry.replace(
+        token: DeviceToken(all[1]), with: DeviceToken(all[3]), of: "limit-taker", now: 4) != nil)
     #expect(try await fixture.members("limit-taker") == [all[2], all[3]])
     // The exchanged device is in no set.
     _ = try await fixture.register(all[4], "limit-taker", app: "com.hands", now: 5)
     _ = try await fixture.run("SREM", RegistryKeys.userTokens("limit-taker"), all[4])
     _ = try await fixture.register(all[0], "limit-taker", app: "com.hands", now: 6)
     #expect(try await fixture.members("limit-taker").count == 2)
-    let device = try await fixture.registry.replace(token: all[4], with: all[1], of: "limit-taker", now: 7)
-    #expect(device?.token == all[1])
+    let device = try await fixture.registry.replace(
+      token: DeviceToken(all[4]), with: DeviceToken(all[1]), of: "limit-taker", now: 7)
+    #expect(device?.token.text == all[1])
     #expect(try await fixture.members("limit-taker") == [all[0], all[1]])
     #expect(try await isWhole("limit-taker", Array(all[..<4]), app: "com.hands", fixture))
   }
@@ -136,11 +140,12 @@ struct DeviceLimitTests {
     try await server.redisCLI("CONFIG", "SET", "maxmemory", "1")
     _ = try await fixture.register(all[1], "limit-full", app: "com.full", now: 2)
     #expect(try await fixture.members("limit-full") == [all[1]])
-    _ = try await fixture.registry.replace(token: all[1], with: all[2], of: "limit-full", now: 3)
+    _ = try await fixture.registry.replace(
+      token: DeviceToken(all[1]), with: DeviceToken(all[2]), of: "limit-full", now: 3)
     #expect(try await fixture.members("limit-full") == [all[2]])
     await #expect(throws: RedisError.self) { try await fixture.register(all[0], "limit-other", now: 4) }
     #expect(try await fixture.metadata(all[0]) == nil)
-    #expect(try await fixture.registry.unregister(token: all[2], username: "limit-full").metadata == 1)
+    #expect(try await fixture.registry.unregister(token: DeviceToken(all[2]), username: "limit-full").metadata == 1)
     try await server.stop()
   }
 
@@ -153,7 +158,7 @@ struct DeviceLimitTests {
     }
     var entries = brought.enumerated().map { index, token in
       BackupEntry.device(
-        token: token,
+        token: DeviceToken(token),
         DeviceMetadata(username: "limit-backup", platform: .ios, updatedAt: Int64(index), bundleID: "com.b"))
     }
     entries.shuffle()

@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import RegistrySupport
@@ -15,10 +16,10 @@ struct DeviceOfNobodyTests {
     #expect(try await fixture.metadata(token)?.username == "")
     #expect(try await fixture.members("").isEmpty)
     let page = try await fixture.registry.page(app: "com.ownerless", from: .start)
-    #expect(page.devices.map(\.token) == [token])
+    #expect(page.devices.map(\.token.text) == [token])
     #expect(page.devices.first?.username == nil)
     #expect(page.removals.isEmpty)
-    let named = await fixture.registry.resolve(.token(token)).devices
+    let named = await fixture.registry.resolve(.token(DeviceToken(token))).devices
     #expect(named.map(\.bundleID) == ["com.ownerless"])
   }
 
@@ -30,7 +31,7 @@ struct DeviceOfNobodyTests {
     let all = await fixture.registry.resolve(.user("curious"))
     #expect(all.devices.isEmpty)
     #expect(all.removals.map(\.reason) == [.otherOwner])
-    #expect(await fixture.registry.resolve(.userToken(user: "curious", token: token)).devices.isEmpty)
+    #expect(await fixture.registry.resolve(.userToken(user: "curious", token: DeviceToken(token))).devices.isEmpty)
     #expect(try await fixture.clean(user: "curious", all.removals) == 1)
     #expect(try await fixture.members("curious").isEmpty)
     #expect(try await fixture.audience("com.unseen", of: token))
@@ -44,11 +45,11 @@ struct DeviceOfNobodyTests {
     #expect(try await fixture.members("finder") == [token])
     #expect(try await fixture.metadata(token)?.createdAt == 1)
     let before = try await fixture.metadata(token)
-    _ = try await fixture.run("EXPIRE", RegistryKeys.token(token), "1000")
+    _ = try await fixture.run("EXPIRE", RegistryKeys.token(entry: token), "1000")
     #expect(try await fixture.register(token, "", app: "com.later", now: 3) == nil)
     #expect(try await fixture.register(token, "", app: "com.found", now: 3) == nil)
     #expect(try await fixture.metadata(token) == before)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 <= 1000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 <= 1000)
     #expect(try await fixture.members("finder") == [token])
     #expect(try await fixture.audience("com.found", of: token))
     #expect(try await !fixture.audience("com.later", of: token))
@@ -64,7 +65,7 @@ struct DeviceOfNobodyTests {
     #expect(try await !fixture.audience("com.second", of: token))
     _ = try await fixture.register(token, "", app: "com.first", now: 3)
     #expect(try await fixture.metadata(token)?.updatedAt == 3)
-    #expect(try await fixture.registry.forget(token: token))
+    #expect(try await fixture.registry.forget(token: DeviceToken(token)))
     _ = try await fixture.register(token, "", app: "com.second", now: 4)
     #expect(try await fixture.audience("com.second", of: token))
   }
@@ -73,7 +74,7 @@ struct DeviceOfNobodyTests {
     let fixture = try await Fixture()
     let (token, owned) = (fixture.token("stale-nobody"), fixture.token("stale-owned"))
     func stale(_ token: String, _ notAfter: Int64) -> StaleDevice {
-      StaleDevice(token: token, owner: "", bundleID: "com.stale.nobody", notAfter: notAfter)
+      StaleDevice(token: DeviceToken(token), owner: "", bundleID: "com.stale.nobody", notAfter: notAfter)
     }
     _ = try await fixture.register(token, "", app: "com.stale.nobody", now: 1000)
     _ = try await fixture.register(owned, "", app: "com.stale.nobody", now: 1000)

@@ -17,7 +17,8 @@ struct DeviceOperationTests {
     _ user: String, app: String? = nil, isAssumed: Bool = false, over metadata: DeviceMetadata?
   ) -> DeviceChange {
     let registration = Registration(
-      token: Self.token, username: user, platform: .android, bundleID: app, isBundleAssumed: isAssumed, now: 200)
+      token: DeviceToken(Self.token), username: user, platform: .android, bundleID: app, isBundleAssumed: isAssumed,
+      now: 200)
     return DeviceOperation.register(registration).decide(stored(metadata))
   }
 
@@ -44,7 +45,7 @@ struct DeviceOperationTests {
         == DeviceMetadata(
           username: "ann", platform: .android, updatedAt: 200, bundleID: "com.a", environment: .sandbox, createdAt: 50))
     #expect(change.newOwner == nil)
-    let same = Registration(token: Self.token, username: "ann", platform: .ios, now: 200)
+    let same = Registration(token: DeviceToken(Self.token), username: "ann", platform: .ios, now: 200)
     #expect(DeviceOperation.register(same).decide(stored(Self.owned)).report?.event(at: 1) == nil)
   }
 
@@ -86,7 +87,8 @@ struct DeviceOperationTests {
   func `a stale device is removed from the same owner, unless it was registered later`(
     owner: String, notAfter: Int64, isRemoved: Bool
   ) {
-    let stale = StaleDevice(token: Self.token, owner: owner, bundleID: "com.old", notAfter: notAfter, reason: "Gone")
+    let stale = StaleDevice(
+      token: DeviceToken(Self.token), owner: owner, bundleID: "com.old", notAfter: notAfter, reason: "Gone")
     let change = DeviceOperation.removeStale(stale).decide(stored(Self.owned))
     #expect((change.record == .deleted) == isRemoved)
     #expect(change.left == (isRemoved ? [.user("ann"), .audience("com.a"), .audience("com.old")] : []))
@@ -146,7 +148,7 @@ struct DeviceOperationTests {
     let unreadable = StoredDevice(Self.token, Array(#"{"username":{}}"#.utf8))
     #expect(DeviceOperation.forget.decide(unreadable) == .nothing)
     #expect(DeviceOperation.unregister("ann").decide(unreadable).record == .kept)
-    let registration = Registration(token: Self.token, username: "ann", platform: .ios, now: 1)
+    let registration = Registration(token: DeviceToken(Self.token), username: "ann", platform: .ios, now: 1)
     #expect(DeviceOperation.register(registration).decide(unreadable).joined == [.user("ann")])
   }
 }

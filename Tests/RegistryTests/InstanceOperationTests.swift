@@ -1,5 +1,6 @@
 import Events
 import PushModel
+import TestSupport
 import Testing
 
 @testable import Registry

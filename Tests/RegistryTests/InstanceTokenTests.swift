@@ -10,7 +10,7 @@ import Testing
 @Suite(.inEveryWay)
 struct InstanceTokenTests {
   private func reachable(_ id: String, _ fixture: Fixture) async -> [String] {
-    await fixture.resolve([.instance(id)])[0].devices.map(\.token)
+    await fixture.resolve([.instance(id)])[0].devices.map(\.token.text)
   }
 
   @Test func `a registration takes the token from another instance`() async throws {
@@ -18,17 +18,17 @@ struct InstanceTokenTests {
     let token = fixture.token("one-instance")
     for (id, now) in [("first", Int64(5)), ("second", 6)] {
       try await fixture.registry.register(
-        instance: id, InstanceRecord(token: token, environment: .sandbox, updatedAt: now))
+        instance: id, InstanceRecord(token: DeviceToken(token), environment: .sandbox, updatedAt: now))
     }
     #expect(await reachable("first", fixture).isEmpty)
     #expect(await reachable("second", fixture) == [token])
-    #expect(try await fixture.registry.instance(ofToken: token) == "second")
+    #expect(try await fixture.registry.instance(ofToken: DeviceToken(token)) == "second")
   }
 
   @Test func `an instance is not reached while it is suspended, or after it has unregistered`() async throws {
     let fixture = try await Fixture()
     let (registry, token) = (fixture.registry, fixture.token("suspended"))
-    let record = InstanceRecord(token: token, environment: .sandbox, updatedAt: 5)
+    let record = InstanceRecord(token: DeviceToken(token), environment: .sandbox, updatedAt: 5)
     try await registry.register(instance: "sleeper", record)
     try await registry.suspend(instance: "sleeper", true)
     #expect(await reachable("sleeper", fixture).isEmpty)
@@ -43,7 +43,7 @@ struct InstanceTokenTests {
     let fixture = try await Fixture()
     let token = fixture.token("learned-instance")
     try await fixture.registry.register(
-      instance: "learned", InstanceRecord(token: token, environment: .production, updatedAt: 5))
+      instance: "learned", InstanceRecord(token: DeviceToken(token), environment: .production, updatedAt: 5))
     let device = try #require(await fixture.resolve([.instance("learned")])[0].devices.first)
     let count = try await withCheckedContinuation { continuation in
       fixture.registry.learn([AcceptedDevice(device, in: .sandbox, instance: "learned")]) {

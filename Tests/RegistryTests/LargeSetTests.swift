@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import Telemetry
@@ -30,7 +31,7 @@ import Testing
     let token = fixture.token("large-\(user)")
     _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
     let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 5, bundleID: "com.large")
-    _ = try await fixture.redis.send(RedisCommand("SET", RegistryKeys.token(token)).with(metadata.json()))
+    _ = try await fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json()))
     return (fixture, token)
   }
 
@@ -47,7 +48,7 @@ import Testing
       let token = fixture.token("bystander-\(count % 10)")
       _ = try await fixture.register(token, "bystander", now: Int64(count))
       let resolution = await fixture.registry.resolve(.user("bystander"))
-      #expect(resolution.error == nil && resolution.devices.contains { $0.token == token })
+      #expect(resolution.error == nil && resolution.devices.contains { $0.token.text == token })
       count += 1
     }
     try await task.value
@@ -64,7 +65,7 @@ import Testing
       for task in tasks {
         let resolution = await task.value
         #expect(resolution.error == nil)
-        #expect(resolution.devices.map(\.token) == [token])
+        #expect(resolution.devices.map(\.token.text) == [token])
       }
     }
     #expect(count > 20)
@@ -77,7 +78,7 @@ import Testing
     for _ in 0..<2 {
       let resolutions = await fixture.resolve([.user("large-batch"), .user("plain")])
       #expect(resolutions[0] == Resolution(largeUser: "large-batch"))
-      #expect(resolutions[1].devices.map(\.token) == [fixture.token("plain")])
+      #expect(resolutions[1].devices.map(\.token.text) == [fixture.token("plain")])
     }
     // Several jobs to one user read its set once.
     _ = try await fixture.run("CONFIG", "RESETSTAT")
@@ -88,9 +89,9 @@ import Testing
     let resolution = await withCheckedContinuation { continuation in
       fixture.registry.resolveLarge("large-batch") { continuation.resume(returning: $0) }
     }
-    #expect(resolution.devices.map(\.token) == [token])
+    #expect(resolution.devices.map(\.token.text) == [token])
     // Not large any more.
-    #expect(await fixture.resolve([.user("large-batch")])[0].devices.map(\.token) == [token])
+    #expect(await fixture.resolve([.user("large-batch")])[0].devices.map(\.token.text) == [token])
   }
 
   @Test func `a large set is unregistered and counted while others are served`() async throws {

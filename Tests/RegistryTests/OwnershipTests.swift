@@ -17,7 +17,7 @@ struct OwnershipTests {
 
   @Test func `an entry whose metadata names the owner is sent to`() {
     let device = Device(
-      token: token, username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5, kind: .app)
+      token: DeviceToken(token), username: "alice", bundleID: "com.a", environment: .sandbox, updatedAt: 5, kind: .app)
     #expect(decision(token, own) == .send(device))
   }
 
@@ -37,7 +37,8 @@ struct OwnershipTests {
     #expect(DeviceMetadata(parsing: metadata.json()) == metadata)
     #expect(
       Ownership.decide(entry: Array(token.utf8), metadata: metadata.json(), app: "com.a")
-        == .send(Device(token: token, username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4, kind: .app)))
+        == .send(
+          Device(token: DeviceToken(token), username: nil, bundleID: "com.a", updatedAt: 5, createdAt: 4, kind: .app)))
   }
 
   @Test(arguments: ["", "short", "abcdef 0123456789abcdef", "abcdef0123456789abcde\0", "abcdef0123456789abcdé"])
@@ -71,7 +72,8 @@ struct OwnershipTests {
   }
 
   @Test func `an instance's record comes back as it was`() {
-    let record = InstanceRecord(token: token, environment: .sandbox, bundleID: "com.a", updatedAt: 9, isActive: false)
+    let record = InstanceRecord(
+      token: DeviceToken(token), environment: .sandbox, bundleID: "com.a", updatedAt: 9, isActive: false)
     #expect(InstanceRecord(parsing: record.json()) == record)
     #expect(InstanceRecord(parsing: Array(#"{"token":"bad"}"#.utf8)) == nil)
   }

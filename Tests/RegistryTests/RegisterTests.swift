@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import RegistrySupport
@@ -19,7 +20,7 @@ struct RegisterTests {
           createdAt: 1_790_000_000_123))
     #expect(try await fixture.members("new") == [token])
     #expect(try await fixture.audience("com.new", of: token))
-    let lifetime = try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0
+    let lifetime = try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0
     #expect(lifetime > 31_500_000)
   }
 
@@ -68,7 +69,7 @@ struct RegisterTests {
     let fixture = try await Fixture()
     for (index, garbage) in ["", "{", "[1]", "null", #"{"username":{},"createdAt":"x"}"#].enumerated() {
       let token = fixture.token("garbage-\(index)")
-      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.run("SET", RegistryKeys.token(entry: token), garbage)
       _ = try await fixture.register(token, "unreadable", now: 4)
       #expect(try await fixture.metadata(token)?.createdAt == 4)
     }
@@ -79,17 +80,17 @@ struct RegisterTests {
     let token = fixture.token("leaves")
     _ = try await fixture.register(token, "leaver", app: "com.leaves")
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("stranger"), token)
-    let foreign = try await fixture.registry.unregister(token: token, username: "stranger")
+    let foreign = try await fixture.registry.unregister(token: DeviceToken(token), username: "stranger")
     #expect(foreign.entries == 1)
     #expect(foreign.metadata == 0)
     #expect(try await fixture.metadata(token) != nil)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
-    let own = try await fixture.registry.unregister(token: token, username: "leaver")
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
+    let own = try await fixture.registry.unregister(token: DeviceToken(token), username: "leaver")
     #expect(own.entries == 1)
     #expect(own.metadata == 1)
     #expect(try await fixture.metadata(token) == nil)
     #expect(try await !fixture.audience("com.leaves", of: token))
-    let again = try await fixture.registry.unregister(token: token, username: "leaver")
+    let again = try await fixture.registry.unregister(token: DeviceToken(token), username: "leaver")
     #expect(again.entries == 0)
   }
 
@@ -97,7 +98,7 @@ struct RegisterTests {
     let fixture = try await Fixture()
     let token = fixture.token("stale")
     func stale(_ owner: String, _ notAfter: Int64) -> StaleDevice {
-      StaleDevice(token: token, owner: owner, bundleID: "com.stale", notAfter: notAfter)
+      StaleDevice(token: DeviceToken(token), owner: owner, bundleID: "com.stale", notAfter: notAfter)
     }
     _ = try await fixture.register(token, "stale", app: "com.stale", now: 1000)
     #expect(try await fixture.removeStale(stale("stale", 999), stale("other", .max)) == 0)
@@ -114,7 +115,8 @@ struct RegisterTests {
     _ = try await fixture.register(token, "stale-odd", now: 1)
     _ = try await fixture.run("SET", RegistryKeys.userTokens("stale-odd"), "text")
     let error = await #expect(throws: RedisError.self) {
-      try await fixture.removeStale(StaleDevice(token: token, owner: "stale-odd", bundleID: nil, notAfter: 9))
+      try await fixture.removeStale(
+        StaleDevice(token: DeviceToken(token), owner: "stale-odd", bundleID: nil, notAfter: 9))
     }
     #expect(error?.isWrongType == true)
     _ = try await fixture.run("DEL", RegistryKeys.userTokens("stale-odd"))

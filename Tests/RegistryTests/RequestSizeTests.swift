@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import RegistrySupport
 import TestSupport
 import Testing
@@ -20,22 +21,26 @@ struct RequestSizeTests {
     for (place, token) in tokens.enumerated() {
       let metadata = DeviceMetadata(username: "many", platform: .ios, updatedAt: Int64(place + 1), bundleID: "com.many")
       fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens("many"), token)) { _ in }
-      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(token)).with(metadata.json())) { _ in }
+      fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
     }
     _ = try await fixture.run("PING")
     _ = try await fixture.register(fixture.token("size-new"), "many", app: "com.many", now: 10_000)
     _ = await fixture.registry.resolve(.user("many"))
-    _ = await fixture.resolve([.tokens(Array(tokens[..<1000])), .tokens(Array(tokens[1000..<2000]))])
+    _ = await fixture.resolve([
+      .tokens(tokens[..<1000].map { DeviceToken($0) }), .tokens(tokens[1000..<2000].map { DeviceToken($0) }),
+    ])
     let removals = tokens.map { Removal(entry: Array($0.utf8), reason: .otherOwner) }
     _ = try await fixture.clean(user: "nobody", removals)
     _ = try await fixture.clean(app: "com.nobody", removals)
-    let stale = tokens[..<1000].map { StaleDevice(token: $0, owner: "many", bundleID: "com.many", notAfter: 1) }
+    let stale = tokens[..<1000].map {
+      StaleDevice(token: DeviceToken($0), owner: "many", bundleID: "com.many", notAfter: 1)
+    }
     _ = try await withCheckedThrowingContinuation { continuation in
       fixture.registry.removeStale(stale) { continuation.resume(with: $0) }
     }
     let entries = tokens[..<2000].map { token in
       BackupEntry.device(
-        token: token,
+        token: DeviceToken(token),
         DeviceMetadata(username: "restored-\(token.suffix(20))", platform: .ios, updatedAt: 1, bundleID: "com.r"))
     }
     _ = try await fixture.registry.restore(entries)

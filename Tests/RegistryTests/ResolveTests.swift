@@ -3,6 +3,7 @@ import Redis
 import Registry
 import Telemetry
 import RegistrySupport
+import TestSupport
 import Testing
 @testable import PushModel
 
@@ -15,17 +16,20 @@ struct ResolveTests {
     _ = try await fixture.register(one, "batch", app: "com.batch")
     _ = try await fixture.register(two, "batch")
     try await fixture.registry.register(
-      instance: "batch", InstanceRecord(token: two, environment: .sandbox, updatedAt: 3))
+      instance: "batch", InstanceRecord(token: DeviceToken(two), environment: .sandbox, updatedAt: 3))
     let resolutions = await fixture.resolve([
-      .token(lost), .user("batch"), .tokens([one, lost]), .instance("batch"), .user("nobody"),
-      .userToken(user: "batch", token: two), .userToken(user: "batch", token: lost), .instance("nobody"),
+      .token(DeviceToken(lost)), .user("batch"), .tokens([DeviceToken(one), DeviceToken(lost)]), .instance("batch"),
+      .user("nobody"),
+      .userToken(user: "batch", token: DeviceToken(two)), .userToken(user: "batch", token: DeviceToken(lost)),
+      .instance("nobody"),
     ])
-    #expect(resolutions[0].devices == [Device(token: lost)])
-    #expect(Set(resolutions[1].devices.map(\.token)) == [one, two])
+    #expect(resolutions[0].devices == [Device(token: DeviceToken(lost))])
+    #expect(Set(resolutions[1].devices.map(\.token.text)) == [one, two])
     #expect(resolutions[2].devices.map(\.bundleID) == ["com.batch", nil])
-    #expect(resolutions[3].devices == [Device(token: two, environment: .sandbox, updatedAt: 3, kind: .app)])
+    #expect(
+      resolutions[3].devices == [Device(token: DeviceToken(two), environment: .sandbox, updatedAt: 3, kind: .app)])
     #expect(resolutions[4] == Resolution())
-    #expect(resolutions[5].devices.map(\.token) == [two])
+    #expect(resolutions[5].devices.map(\.token.text) == [two])
     #expect(resolutions[6] == Resolution())
     #expect(resolutions[7] == Resolution())
   }
@@ -36,7 +40,8 @@ struct ResolveTests {
 
   @Test func `an inactive instance has no device`() async throws {
     let fixture = try await Fixture()
-    let record = InstanceRecord(token: fixture.token("asleep"), environment: nil, updatedAt: 1, isActive: false)
+    let record = InstanceRecord(
+      token: DeviceToken(fixture.token("asleep")), environment: nil, updatedAt: 1, isActive: false)
     try await fixture.registry.register(instance: "asleep", record)
     #expect(await fixture.resolve([.instance("asleep")]) == [Resolution()])
   }
@@ -44,7 +49,7 @@ struct ResolveTests {
   @Test func `more tokens than fit one command are all found`() async throws {
     let fixture = try await Fixture()
     let tokens = (0..<1000).map { fixture.token("many-\($0)") }
-    #expect(await fixture.resolve([.tokens(tokens)])[0].devices.map(\.token) == tokens)
+    #expect(await fixture.resolve([.tokens(tokens.map { DeviceToken($0) })])[0].devices.map(\.token.text) == tokens)
   }
 
   @Test func `a key of the wrong type fails its own query only`() async throws {
@@ -80,7 +85,7 @@ struct ResolveTests {
     for index in 0..<1900 { command.append([0, 255, UInt8(index % 256), UInt8(index / 256)]) }
     _ = try await fixture.redis.send(command)
     let resolution = await fixture.registry.resolve(.user("garbage"))
-    #expect(resolution.devices.map(\.token) == [good])
+    #expect(resolution.devices.map(\.token.text) == [good])
     #expect(resolution.removals.isEmpty)
     #expect(try await fixture.members("garbage") == [good])
     #expect(try await fixture.metadata(foreign)?.username == "somebody")

@@ -1,5 +1,7 @@
 import Jobs
+import PushModel
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -13,19 +15,19 @@ struct BroadcastProgressTests {
 
   private static func cursor(_ number: Int) -> AudienceCursor { AudienceCursor("00:\(1000 + number)") ?? .start }
   private static func position(_ number: Int) -> Position { .cursor(cursor(number)) }
-  private static func device(_ token: String) -> Device { Device(token: token) }
+  private static func device(_ token: String) -> Device { Device(token: DeviceToken(token)) }
   private static func accepted(_ token: String) -> EndedPush {
-    EndedPush(token: token, outcome: .accepted, status: 200)
+    EndedPush(token: DeviceToken(token), outcome: .accepted, status: 200)
   }
   private static func open(_ token: String) -> EndedPush {
-    EndedPush(token: token, outcome: .open(after: .zero, isFault: false), reason: "busy")
+    EndedPush(token: DeviceToken(token), outcome: .open(after: .zero, isFault: false), reason: "busy")
   }
 
   /// A broadcast whose first page is requested.
   private func inProgress(from position: Position = start, open: [String] = []) -> BroadcastProgress {
     var progress = BroadcastProgress(emptyTally: Self.emptyTally)
     _ = progress.start()
-    _ = progress.positioned(at: position, open: open)
+    _ = progress.positioned(at: position, open: open.map { DeviceToken($0) })
     return progress
   }
 

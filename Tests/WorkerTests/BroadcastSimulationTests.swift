@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 import Registry
 import TestSupport
 import Testing
@@ -104,10 +105,10 @@ private struct SimulatedAttempt {
     switch event {
     case .positioned:
       if fault() { return carryOut(progress.positioningFailed(.init(reason: "down"))) }
-      carryOut(progress.positioned(at: earlier.position, open: earlier.open))
+      carryOut(progress.positioned(at: earlier.position, open: earlier.open.map { DeviceToken($0) }))
     case .resolved(let tokens, let page):
       if fault() { return carryOut(progress.pageFailed(page, .init(reason: "down"))) }
-      carryOut(progress.pageLoaded(page, tokens.map { Device(token: $0) }))
+      carryOut(progress.pageLoaded(page, tokens.map { Device(token: DeviceToken($0)) }))
     case .located(let page, let next, let devices):
       if fault() { return carryOut(progress.pageFailed(page, .init(reason: "down"))) }
       pending.append(.loaded(devices, page: page))
@@ -120,10 +121,10 @@ private struct SimulatedAttempt {
       if fault() {
         openNow.insert(token)
         let open = PushOutcome.open(after: .zero, isFault: true)
-        carryOut(progress.pushEnded(EndedPush(token: token, outcome: open, reason: "busy"), page: page))
+        carryOut(progress.pushEnded(EndedPush(token: DeviceToken(token), outcome: open, reason: "busy"), page: page))
       } else {
         accepted.append(token)
-        carryOut(progress.pushEnded(EndedPush(token: token, outcome: .accepted, status: 200), page: page))
+        carryOut(progress.pushEnded(EndedPush(token: DeviceToken(token), outcome: .accepted, status: 200), page: page))
       }
     }
   }
@@ -137,7 +138,7 @@ private struct SimulatedAttempt {
       case .loadProgress: pending.append(.positioned)
       case .resolve(let tokens, let page):
         pages.insert(page)
-        pending.append(.resolved(tokens, page: page))
+        pending.append(.resolved(tokens.map(\.text), page: page))
       case .fetch(let cursor, let page): fetch(from: cursor, page)
       case .submit(let devices, let page): submit(devices, page)
       case .commit(let tally, let next): commit(tally, next)
@@ -152,14 +153,14 @@ private struct SimulatedAttempt {
     let found = rest.prefix(SimulatedAttempt.pageSize)
     let next: BroadcastProgress.Position =
       rest.count > found.count ? .init(text: "00:\(found.last ?? "")") : .end
-    pending.append(.located(page: page, next: next, found.map { Device(token: $0) }))
+    pending.append(.located(page: page, next: next, found.map { Device(token: DeviceToken($0)) }))
   }
 
   private mutating func submit(_ devices: ArraySlice<Device>, _ page: Int) {
     if faults, chance(1, in: 200) { return carryOut(progress.refused(page, because: "PayloadTooLarge")) }
     for device in devices {
-      #expect(submitted.insert(device.token).inserted, "\(device.token) was submitted twice")
-      pending.append(.pushEnded(device.token, page: page))
+      #expect(submitted.insert(device.token.text).inserted, "\(device.token) was submitted twice")
+      pending.append(.pushEnded(device.token.text, page: page))
     }
     carryOut(progress.submitted(page, pushes: devices.count))
   }
@@ -171,8 +172,9 @@ private struct SimulatedAttempt {
     for token in tokens where "00:\(token)" > earlier.position.text && "00:\(token)" <= next.text {
       #expect(ended.contains(token), "\(token) was committed before its push ended")
     }
-    committedOpen += tally.open
-    #expect(Set(tally.open).isSubset(of: openNow))
+    let open = tally.open.map(\.text)
+    committedOpen += open
+    #expect(Set(open).isSubset(of: openNow))
     remembered = Remembered(position: next, open: committedOpen)
   }
 
@@ -180,10 +182,10 @@ private struct SimulatedAttempt {
     #expect(submitted == ended, "the attempt ended with pushes in flight")
     if ending.extent == .untouched { #expect(submitted.isEmpty) }
     if ending.extent == .complete, ending.refusal == nil { #expect(remembered.position == .end) }
-    #expect(Set(ending.leftOpen).isSubset(of: earlier.open))
+    #expect(Set(ending.leftOpen.map(\.text)).isSubset(of: earlier.open))
     self.ending = ending
     guard ending.extent != .untouched else { return }
-    remembered.open = committedOpen + ending.leftOpen
+    remembered.open = committedOpen + ending.leftOpen.map(\.text)
   }
 
   // MARK: - Chance

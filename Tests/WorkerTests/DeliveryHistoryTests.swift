@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import PushModel
 import Registry
 import Testing
 
@@ -22,12 +23,12 @@ struct DeliveryHistoryTests {
 
   private func delivery(_ tokens: String..., state: AttemptState = AttemptState()) throws -> Delivery {
     let delivery = try Delivery.testing(Self.job, state: state)
-    delivery.resolve(to: tokens.map { Device(token: $0) })
+    delivery.resolve(to: tokens.map { Device(token: DeviceToken($0)) })
     return delivery
   }
 
   private func end(_ token: String, _ outcome: PushOutcome, _ status: Int, _ reason: String?, in delivery: Delivery) {
-    delivery.tally.record(EndedPush(token: token, outcome: outcome, status: status, reason: reason))
+    delivery.tally.record(EndedPush(token: DeviceToken(token), outcome: outcome, status: status, reason: reason))
   }
 
   private static let accepted = JobOutcome(status: .accepted, verb: .acknowledge)
@@ -69,7 +70,7 @@ struct DeliveryHistoryTests {
   @Test func `the next attempt continues the history and tells only its own answers`() throws {
     let first = try delivery(Self.token("a"), Self.token("b"))
     end(Self.token("a"), .failed, 400, "PayloadEmpty", in: first)
-    first.tally.leaveOpen(Self.token("b"), reason: "InternalServerError", after: .zero, isFault: false)
+    first.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "InternalServerError", after: .zero, isFault: false)
     let before = events(first, Self.retry, at: 100)
     #expect(
       before.suffix(2) == [
@@ -128,7 +129,7 @@ struct DeliveryHistoryTests {
 
   @Test func `a cancelled job tells that its open devices got nothing`() throws {
     let delivery = try delivery(Self.token("a"))
-    delivery.tally.leaveOpen(Self.token("a"), reason: "cancelled", after: .zero, isFault: true)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("a")), reason: "cancelled", after: .zero, isFault: true)
     let events = events(delivery, .cancelled(after: .complete))
     #expect(events.last == .ended(.cancelled, reason: nil))
     let open = events.contains { event in

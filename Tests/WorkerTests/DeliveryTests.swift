@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import PushModel
 import Registry
 import Testing
 
@@ -19,21 +20,21 @@ struct DeliveryTests {
   }
 
   private func accept(_ token: String, in delivery: Delivery) {
-    delivery.tally.record(EndedPush(token: token, outcome: .accepted, status: 200))
+    delivery.tally.record(EndedPush(token: DeviceToken(token), outcome: .accepted, status: 200))
   }
 
   @Test func `the next attempt tries only the devices left open`() throws {
     let delivery = try Delivery.testing(Self.job)
     accept(Self.token("a"), in: delivery)
-    delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "busy", after: .zero, isFault: false)
     let next = state(after: delivery)
-    #expect(next.open == [Self.token("b")])
+    #expect(next.open == [DeviceToken(Self.token("b"))])
     #expect(next.result?.accepted == 1)
     #expect(next.recordAuthor == "w 1")
     #expect(next.isReleased)
     let second = try Delivery.testing(Self.job, state: next)
-    let devices = ["a", "b"].map { Device(token: Self.token($0)) }
-    #expect(second.stillOpen(devices).map(\.token) == [Self.token("b")])
+    let devices = ["a", "b"].map { Device(token: DeviceToken(Self.token($0))) }
+    #expect(second.stillOpen(devices).map(\.token.text) == [Self.token("b")])
     #expect(second.tally.result.accepted == 1)
   }
 
@@ -45,20 +46,20 @@ struct DeliveryTests {
   @Test func `a broadcast cut short leaves its cursor and the devices open before it`() throws {
     let delivery = try Delivery.testing(#"{"id":"j","to":{"app":"com.example"},"title":"T"}"#)
     delivery.state.cursor = "00:a"
-    delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "busy", after: .zero, isFault: false)
     let next = state(after: delivery, .cutShort)
     #expect(next.cursor == "00:a")
-    #expect(next.open == [Self.token("b")])
+    #expect(next.open == [DeviceToken(Self.token("b"))])
   }
 
   @Test func `an attempt that touched nothing leaves the state as it was`() throws {
     var state = AttemptState()
-    state.open = [Self.token("b")]
+    state.open = [DeviceToken(Self.token("b"))]
     state.cursor = "00:a"
     let delivery = try Delivery.testing(Self.job, state: state)
-    delivery.tally.leaveOpen(Self.token("a"), reason: "down", after: .zero, isFault: true)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("a")), reason: "down", after: .zero, isFault: true)
     let next = self.state(after: delivery, .untouched)
-    #expect(next.open == [Self.token("b")])
+    #expect(next.open == [DeviceToken(Self.token("b"))])
     #expect(next.cursor == "00:a")
     #expect(next.result == nil)
   }
@@ -88,7 +89,7 @@ struct DeliveryTests {
 
   @Test func `an invalid job is buried as the producer wrote it`() throws {
     let delivery = try Delivery.testing(Self.job)
-    delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "busy", after: .zero, isFault: false)
     delivery.tally.badJobReason = "BadTopic"
     #expect(delivery.buriedEnvelope(after: .complete, recordAuthor: nil).state.isEmpty)
     delivery.tally.badJobReason = nil
@@ -97,11 +98,14 @@ struct DeliveryTests {
 
   @Test func `owners with an open device are neither reached nor missed before the end`() throws {
     let delivery = try Delivery.testing(Self.job)
-    let devices = [Device(token: Self.token("a"), username: "alice"), Device(token: Self.token("b"), username: "bob")]
+    let devices = [
+      Device(token: DeviceToken(Self.token("a")), username: "alice"),
+      Device(token: DeviceToken(Self.token("b")), username: "bob"),
+    ]
     delivery.resolve(to: devices)
     accept(Self.token("a"), in: delivery)
     delivery.noteReached(devices[0], by: .accepted)
-    delivery.tally.leaveOpen(Self.token("b"), reason: "busy", after: .zero, isFault: false)
+    delivery.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "busy", after: .zero, isFault: false)
     #expect(delivery.owners(reached: true, isFinal: false) == ["alice"])
     #expect(delivery.owners(reached: false, isFinal: false) == [])
     #expect(delivery.owners(reached: false, isFinal: true) == ["bob"])

@@ -2,6 +2,7 @@ import EventLoop
 import Jobs
 import PushModel
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -9,12 +10,14 @@ import Testing
 /// Which devices a job's push type chooses.
 @EventLoop
 struct DeviceKindTests {
-  private static let devices = DeviceKind.allCases.map { Device(token: $0.rawValue, username: "alice", kind: $0) }
+  private static let devices = DeviceKind.allCases.map {
+    Device(token: DeviceToken($0.rawValue), username: "alice", kind: $0)
+  }
   private static let token = "abcdef0123456789abcdef"
 
   private func chosen(_ to: String, _ type: PushType) throws -> [String] {
     let job = #"{"to":\#(to),"pushType":"\#(type)","payload":{}}"#
-    return try Delivery.testing(job).ofItsKind(Self.devices).map(\.token)
+    return try Delivery.testing(job).ofItsKind(Self.devices).map(\.token.text)
   }
 
   @Test(arguments: PushType.allCases) func `a job to a user goes to the devices of its kind`(type: PushType) throws {

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import TestSupport
 import Testing
 
 @testable import Queue

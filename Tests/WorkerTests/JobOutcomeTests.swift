@@ -1,4 +1,5 @@
 import Jobs
+import TestSupport
 import Testing
 
 @testable import Worker

@@ -1,5 +1,7 @@
 import EventLoop
+import PushModel
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -33,7 +35,7 @@ struct SendWindowTests {
     private func sendWaiting() { while let draft = window.next() { send(draft) } }
 
     private func send(_ draft: PushDraft) {
-      tokens.append(draft.device.token)
+      tokens.append(draft.device.token.text)
       drafts.append(draft)
     }
   }

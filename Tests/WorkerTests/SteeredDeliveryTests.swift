@@ -1,6 +1,7 @@
 import EventLoop
 import Jobs
 import Queue
+import TestSupport
 import Testing
 
 @testable import Worker

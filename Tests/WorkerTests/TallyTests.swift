@@ -1,4 +1,6 @@
 import Jobs
+import PushModel
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -9,7 +11,7 @@ struct TallyTests {
   }
 
   private func push(_ token: String, _ outcome: PushOutcome, reason: String? = nil) -> EndedPush {
-    EndedPush(token: token, apnsID: "id-\(token)", outcome: outcome, status: 200, reason: reason)
+    EndedPush(token: DeviceToken(token), apnsID: "id-\(token)", outcome: outcome, status: 200, reason: reason)
   }
 
   @Test func `accepted, stale and failed pushes are counted and listed`() {

@@ -20,17 +20,11 @@ struct ForeignDevice {
       ("createdAt", createdAt), ("updatedAt", updatedAt),
     ]
     return BackupEntry(
-      app: app ?? BackupFormat.noApp, token: ForeignDevice.normalized(token),
+      app: app ?? BackupFormat.noApp, token: token,
       record: .object(members.compactMap { key, value in value.map { JSONMember(key: key, value: $0) } }))
   }
 
   private func text(_ value: String?) -> JSONValue? { value.flatMap { $0.isEmpty ? nil : .string($0) } }
-
-  /// A hexadecimal token in lower case, as apps register it: some senders store it in upper case.
-  private static func normalized(_ token: String) -> String {
-    token.unicodeScalars.allSatisfy { $0.properties.isASCIIHexDigit || "<> ".unicodeScalars.contains($0) }
-      ? token.lowercased() : token
-  }
 
   /// A date of a database, `2026-01-31 09:30:00.123 UTC`, or in ISO 8601. Without a zone it is UTC. Nil for another form.
   static func date(_ text: String?) -> JSONValue? {

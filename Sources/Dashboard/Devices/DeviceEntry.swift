@@ -1,5 +1,6 @@
 import Crypto
 import Operations
+import PushModel
 import Registry
 import Telemetry
 
@@ -16,18 +17,18 @@ struct DeviceEntry: Sendable, Equatable {
   /// Returns nil for an entry that is no device.
   init?(_ facts: DeviceFacts) {
     guard let metadata = facts.metadata else { return nil }
-    device = Device(token: facts.token, metadata: metadata)
+    device = Device(entry: facts.token, metadata: metadata)
     refusal = facts.refusal
     instance = facts.instance
     isActive = !facts.isStale
   }
 
   /// Names a device in a form, so that the page contains no token.
-  static func reference(to token: String) -> String { String(SHA256.hex(token).prefix(32)) }
+  static func reference(to token: DeviceToken) -> String { String(SHA256.hex(token.text).prefix(32)) }
 
   /// As the audit log names it: `device 740f4707… of user alice`.
   func subject(_ query: InspectedAddressee) -> String {
-    let name = "device \(Log.shortened(device.token))"
+    let name = "device \(Log.shortened(device.token.text))"
     guard case .token = query else { return "\(name) of \(query.subject)" }
     return device.username.map { "\(name) of user \($0)" } ?? instance.map { "\(name) of instance \($0)" } ?? name
   }

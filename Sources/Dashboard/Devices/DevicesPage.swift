@@ -22,7 +22,7 @@ struct DevicesPage: DashboardPage {
   private func facts(_ query: InspectedAddressee, _ request: PageRequest) async throws(PageError) -> AddresseeFacts {
     try await refusingFaults(
       await context.fleet.facts(
-        of: query, context.configuration.policies, showsWholeTokens: request.showsWholeTokens))
+        of: query, in: context.registry, context.configuration.policies, showsWholeTokens: request.showsWholeTokens))
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
@@ -89,7 +89,7 @@ struct DevicesPage: DashboardPage {
   /// Whose devices a request is about.
   private func query(_ request: PageRequest) async throws(PageError) -> InspectedAddressee? {
     guard let link = JobDevice(request) else { return try InspectedAddressee.read(request) }
-    return .token(try await link.token(context))
+    return .token(try await link.token(context).text)
   }
 
   /// The device that a form names; nil if it is not registered any more.
@@ -116,7 +116,7 @@ struct DevicesPage: DashboardPage {
 
   private func remove(_ entry: DeviceEntry, _ query: InspectedAddressee) async throws(PageError) -> ActionOutcome {
     let device = entry.device
-    let shortened = Log.shortened(device.token)
+    let shortened = Log.shortened(device.token.text)
     let gone: Bool
     if let instance = entry.instance {
       gone = try await deactivate(device, of: instance)
@@ -146,7 +146,7 @@ struct DevicesPage: DashboardPage {
     let queue = context.queues.contains("push:jobs") ? "push:jobs" : context.queues[0]
     _ = try await refusingFaults(await context.connection.send(RedisCommand("LPUSH", queue).with(job.json)))
     return .done(
-      "A test push to \(Log.shortened(device.token)) is in the queue \(queue).",
+      "A test push to \(Log.shortened(device.token.text)) is in the queue \(queue).",
       then: request.link("jobs", job.id))
   }
 }

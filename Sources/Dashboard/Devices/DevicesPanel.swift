@@ -92,9 +92,9 @@ struct DevicesPanel {
   private func name(_ entry: DeviceEntry) -> Cell {
     .content { html in
       if request.showsWholeTokens {
-        html.element("code", ["class": "token whole"], entry.device.token)
+        html.element("code", ["class": "token whole"], entry.device.token.text)
       } else {
-        html.token(entry.device.token)
+        html.token(entry.device.token.text)
       }
       if entry.device.platform == .android {
         html.text(" ")
@@ -122,7 +122,7 @@ struct DevicesPanel {
 
   private func actions(_ entry: DeviceEntry) -> Cell {
     let fields = [("device", entry.reference)]
-    let shortened = Log.shortened(entry.device.token)
+    let shortened = Log.shortened(entry.device.token.text)
     return .content { html in
       // A test push would start a Live Activity, or change what one shows.
       if entry.device.platform == .ios, entry.isActive, entry.device.kind?.isOfActivities != true {

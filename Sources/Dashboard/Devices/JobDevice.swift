@@ -14,7 +14,7 @@ struct JobDevice: Sendable {
   /// See ``DeviceEntry/reference(to:)``.
   let reference: String
 
-  init(_ token: String, of job: String) {
+  init(_ token: DeviceToken, of job: String) {
     self.job = job
     reference = DeviceEntry.reference(to: token)
   }
@@ -32,18 +32,18 @@ struct JobDevice: Sendable {
 
   /// Reads the token from the job. Throws 404 if it is not found there.
   @EventLoop
-  func token(_ context: DashboardContext) async throws(PageError) -> String {
+  func token(_ context: DashboardContext) async throws(PageError) -> DeviceToken {
     let location = try await refusingFaults(await context.fleet.locate(job))
     let addressed = location.envelope.map { JobDevice.tokens(JobSummary(job: $0.job).addressee) } ?? []
     let recorded = location.record?.results.map(\.token) ?? []
     let token = (addressed + recorded).first { DeviceEntry.reference(to: $0) == reference }
-    guard let token, DeviceToken.isWellFormed(token) else {
+    guard let token, DeviceToken.isWellFormed(token.text) else {
       throw .notFound("Job \(job) is not known any more, or it names no such device. Look up the user or the token.")
     }
     return token
   }
 
-  private static func tokens(_ addressee: Addressee?) -> [String] {
+  private static func tokens(_ addressee: Addressee?) -> [DeviceToken] {
     switch addressee {
     case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
     case .tokens(let tokens): tokens

@@ -20,7 +20,8 @@ struct TestPush: Sendable {
       kind == .app
       ? ["title": "Test push", "body": text] : ["pushType": kind.rawValue, "data": ["test": text] as JSONObject]
     let job: JSONObject = [
-      "id": id, "to": ["user": user, "token": device.token] as JSONObject, "app": device.bundleID, "enqueuedAt": now,
+      "id": id, "to": ["user": user, "token": device.token.text] as JSONObject, "app": device.bundleID,
+      "enqueuedAt": now,
     ]
     json = (job + content).bytes
   }

@@ -30,7 +30,7 @@ struct JobCells {
     case .token(let token):
       .content {
         $0.addressee(
-          "device", Log.shortened(token),
+          "device", Log.shortened(token.text),
           id.map { request.link("devices", query: JobDevice(token, of: $0).query) })
       }
     case .tokens(let tokens): .text(NumberText.count(tokens.count, "device"))

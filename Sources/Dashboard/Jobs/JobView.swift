@@ -1,6 +1,7 @@
 import Credentials
 import Operations
 import Jobs
+import PushModel
 import Queue
 import Telemetry
 
@@ -147,7 +148,7 @@ struct JobView {
     let title = isOfChannel ? "Environments" : "Devices"
     var table = Table(title, columns: columns, isCaptionHidden: true)
     for result in results.prefix(JobView.shownDevices) {
-      let token = request.showsWholeTokens ? result.token : Log.shortened(result.token)
+      let token = request.showsWholeTokens ? result.token.text : Log.shortened(result.token.text)
       var cells: [Cell] = [
         isOfChannel
           ? .code(token) : .link(token, request.link("devices", query: JobDevice(result.token, of: id).query)),

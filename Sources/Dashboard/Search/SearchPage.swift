@@ -59,7 +59,7 @@ struct SearchPage: DashboardPage {
     if DeviceToken.isWellFormed(text) {
       add(
         "Device \(Log.shortened(text))", request.link("devices", query: [("token", text)]),
-        RegistryKeys.token(text))
+        RegistryKeys.token(DeviceToken(text)))
     }
     add("Instance \(text)", request.link("devices", query: [("instance", text)]), RegistryKeys.instance(text))
     let replies = try await refusingFaults(

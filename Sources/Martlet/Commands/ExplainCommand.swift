@@ -48,15 +48,16 @@ enum ExplainCommand: Command {
     let isWhole = line.has("full-tokens")
     let answer: Answer = try await configuration.withConnection { connection in
       let fleet = FleetQueues(queues, connection: connection)
+      let registry = Registry(connection: connection, log: .silent)
       switch subject {
       case .job(let id):
         let found = try await fleet.explain(try await fleet.locate(id))
         return (text.text(found), found.object, found.isKnown)
       case .addressee(let addressee):
-        let found = try await fleet.facts(of: addressee, policies, showsWholeTokens: isWhole).explanation
+        let facts = try await fleet.facts(of: addressee, in: registry, policies, showsWholeTokens: isWhole)
+        let found = facts.explanation
         return (text.text(found), found.object, found.isKnown)
       case .activity(let id):
-        let registry = Registry(connection: connection, log: .silent)
         let found = try await fleet.explain(activity: id, in: registry, showsWholeTokens: isWhole)
         return (text.text(found.summary), found.object, found.isKnown)
       }

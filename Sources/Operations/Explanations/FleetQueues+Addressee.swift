@@ -4,7 +4,7 @@ public import Policy
 import PushModel
 import Queue
 public import Redis
-import Registry
+public import Registry
 
 /// Explains why a user, a token or an instance gets pushes or gets none.
 extension FleetQueues {
@@ -16,14 +16,14 @@ extension FleetQueues {
   /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text. Without `policies`,
   /// limits of an instance are not explained.
   public func facts(
-    of addressee: InspectedAddressee, _ policies: PolicyBook?, showsWholeTokens: Bool
+    of addressee: InspectedAddressee, in registry: Registry, _ policies: PolicyBook?, showsWholeTokens: Bool
   ) async throws(RedisError) -> AddresseeFacts {
     let text = TimeText(now: Clock.unixMilliseconds)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
     facts.fleet = FleetFacts(workers: try await QueueOverview.read(names, from: connection).workers)
     switch addressee {
-    case .user(let name): try await readUser(Username.normalized(name), &facts)
-    case .token(let token): try await readToken(token, &facts)
+    case .user(let name): try await readUser(Username.normalized(name), registry, &facts)
+    case .token(let token): try await readToken(token, registry, &facts)
     case .instance(let id): try await readInstance(id, policies, &facts)
     }
     return facts
@@ -31,13 +31,15 @@ extension FleetQueues {
 
   // MARK: - User
 
-  private func readUser(_ name: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
+  private func readUser(
+    _ name: String, _ registry: Registry, _ facts: inout AddresseeFacts
+  ) async throws(RedisError) {
     facts.addressee = .user(name)
     let key = RegistryKeys.userTokens(name)
     facts.setSize = try await value(RedisCommand("SCARD", key))?.integer ?? 0
     // The whole set, if it is not larger than the count.
     let sample = RedisCommand("SRANDMEMBER", key).with(FleetQueues.maximumEntries)
-    let entries = (try await value(sample)?.array ?? []).compactMap(\.bytes)
+    let entries = Set(try await registry.unite((try await value(sample)?.array ?? []).compactMap(\.bytes)))
       .sorted { $0.lexicographicallyPrecedes($1) }
     let metadata = try await values(entries.map { RegistryKeys.token($0) })
     let notes = try await notes(entries)
@@ -61,24 +63,32 @@ extension FleetQueues {
 
   // MARK: - Token
 
-  private func readToken(_ token: String, _ facts: inout AddresseeFacts) async throws(RedisError) {
-    let bytes = Array(token.utf8)
-    guard DeviceToken.isWellFormed(bytes) else {
-      facts.devices = [DeviceFacts(token: token, removal: .malformedToken)]
+  private func readToken(
+    _ text: String, _ registry: Registry, _ facts: inout AddresseeFacts
+  ) async throws(RedisError) {
+    guard DeviceToken.isWellFormed(text) else {
+      facts.devices = [DeviceFacts(token: text, removal: .malformedToken)]
       return
     }
+    let found = await registry.resolve(.token(DeviceToken(text)))
+    if let error = found.error { throw error }
+    let token = found.devices.first?.token ?? DeviceToken(text)
+    facts.addressee = .token(token.text)
+    let bytes = Array(token.text.utf8)
     let stored = try await values([RegistryKeys.token(bytes)])[0]
     let note = try await notes([bytes])[0]
     let owner = try await values([Array(RegistryKeys.instanceOfToken(token).utf8)])[0]
     let instance = owner.map { String(decoding: $0, as: UTF8.self) }
     var ofInstance: DeviceFacts?
-    if let instance, let device = try await device(ofInstance: instance), device.token == token { ofInstance = device }
+    if let instance, let device = try await device(ofInstance: instance), device.token == token.text {
+      ofInstance = device
+    }
     defer { facts.devices += ofInstance.map { [$0] } ?? [] }
     guard stored != nil || (note != nil && ofInstance == nil) else { return }
-    var device = DeviceFacts(token: token, metadata: stored.flatMap(DeviceMetadata.init(parsing:)), refusal: note)
+    var device = DeviceFacts(token: token.text, metadata: stored.flatMap(DeviceMetadata.init(parsing:)), refusal: note)
     if stored != nil, device.metadata == nil { device.removal = .invalidMetadata }
     if let owner = device.metadata?.username, !owner.isEmpty {
-      let command = RedisCommand("SISMEMBER", RegistryKeys.userTokens(owner), token)
+      let command = RedisCommand("SISMEMBER", RegistryKeys.userTokens(owner), token.text)
       facts.isInSetOfOwner = try await value(command)?.integer == 1
     }
     facts.devices = [device]
@@ -104,9 +114,9 @@ extension FleetQueues {
     let metadata = DeviceMetadata(
       username: "", platform: .ios, updatedAt: record.updatedAt, bundleID: record.bundleID,
       environment: record.environment)
-    let note = try await notes([Array(record.token.utf8)])[0]
+    let note = try await notes([Array(record.token.text.utf8)])[0]
     return DeviceFacts(
-      token: record.token, metadata: metadata, refusal: note, instance: id, isStale: !record.isActive,
+      token: record.token.text, metadata: metadata, refusal: note, instance: id, isStale: !record.isActive,
       isSuspended: record.isSuspended)
   }
 
@@ -134,7 +144,7 @@ extension FleetQueues {
 
   /// What APNs refused last, for each token.
   private func notes(_ tokens: [[UInt8]]) async throws(RedisError) -> [RefusalNote?] {
-    try await values(tokens.map { Array(RegistryKeys.refusal("").utf8) + $0 }).map {
+    try await values(tokens.map { Array(RegistryKeys.refusals.utf8) + $0 }).map {
       $0.flatMap(RefusalNote.init(parsing:))
     }
   }

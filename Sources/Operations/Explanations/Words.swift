@@ -28,6 +28,7 @@ enum Words {
   static func removal(_ reason: String) -> String {
     switch Removal.Reason(rawValue: reason) {
     case .malformedToken: "not a device token"
+    case .otherForm: "another form of a device token"
     case .noMetadata: "registration expired or deleted"
     case .invalidMetadata: "registration not readable"
     case .otherOwner: "registered to another user now"

@@ -1,5 +1,5 @@
 import JSON
-import PushModel
+package import PushModel
 
 /// A position in an app's audience. Valid across restarts and while tokens are added and removed.
 public struct AudienceCursor: Sendable, Equatable {
@@ -15,8 +15,8 @@ public struct AudienceCursor: Sendable, Equatable {
   }
 
   /// The position after a device.
-  package init(after token: String) {
-    self.init(shard: AudienceShard.shard(of: token), lastEntry: Array(token.utf8))
+  package init(after token: DeviceToken) {
+    self.init(shard: AudienceShard.shard(of: token.text), lastEntry: Array(token.text.utf8))
   }
 
   /// Parses a ``description``. Returns nil if it is malformed.

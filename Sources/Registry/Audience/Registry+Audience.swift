@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 public import Redis
 
 /// Some devices of an app's audience.
@@ -85,17 +86,46 @@ extension Registry {
     _ completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
     guard !entries.isEmpty else { return completion(.success(AudiencePage(devices: [], removals: [], next: next))) }
-    connection.send(RedisCommand("MGET", entries.map(RegistryKeys.token))) { result in
+    connection.send(RedisCommand("MGET", entries.map(RegistryKeys.token))) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(error))
       case .success(let value):
         var resolution = Resolution()
+        var others: [StoredDevice] = []
         for (entry, metadata) in zip(entries, value.array ?? []) {
-          resolution.apply(Ownership.decide(entry: entry, metadata: metadata.bytes, app: app))
+          let decision = Ownership.decide(entry: entry, metadata: metadata.bytes, app: app)
+          if case .remove(let removal) = decision, removal.reason == .otherForm {
+            others.append(StoredDevice(String(decoding: entry, as: UTF8.self), metadata.bytes ?? []))
+          } else {
+            resolution.apply(decision)
+          }
         }
-        completion(
-          .success(AudiencePage(devices: resolution.devices, removals: resolution.removals, next: next)))
+        let page = AudiencePage(devices: resolution.devices, removals: resolution.removals, next: next)
+        if others.isEmpty { completion(.success(page)) } else { add(others, of: app, to: page, completion) }
       }
+    }
+  }
+
+  /// Adds devices that are stored under another form of their token, unless the token is a device of the app itself or has been
+  /// registered later.
+  ///
+  /// They are not united here: the token may belong to a page before this one, and this page is read again after a crash.
+  private func add(
+    _ others: [StoredDevice], of app: String, to page: AudiencePage,
+    _ completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
+  ) {
+    let named = others.filter { $0.metadata?.bundleID == app && $0.metadata?.kind == .app }
+    guard !named.isEmpty else { return completion(.success(page)) }
+    connection.send(RedisCommand("MGET", named.map { RegistryKeys.token($0.device.token) })) { result in
+      completion(
+        result.map { value in
+          let own = (value.array ?? []).map { $0.bytes.flatMap(DeviceMetadata.init(parsing:)) }
+          let devices = zip(named, own).filter { other, own in
+            guard let own else { return true }
+            return own.bundleID != app && own.updatedAt < other.device.updatedAt
+          }
+          return AudiencePage(devices: page.devices + devices.map(\.0.device), removals: page.removals, next: page.next)
+        })
     }
   }
 }

@@ -2,7 +2,7 @@ import EventLoop
 import PushModel
 import Redis
 
-/// An operation, and the token of its device.
+/// An operation, and the entry under which its device is stored: a token, or another form of it.
 typealias TokenOperation = (token: String, operation: DeviceOperation)
 
 /// Carries out what ``DeviceOperation`` decides.
@@ -83,7 +83,8 @@ extension DeviceExecutor {
     return outcome
   }
 
-  /// Removes entries from a set, each only if its metadata is still missing or another's. Returns their number.
+  /// Removes entries from a set, each only if its metadata is still missing or another's. Unites those that are other forms of
+  /// tokens with the tokens. Returns their number.
   func clean(_ place: DeviceSet, _ removals: [Removal]) async throws(RedisError) -> Int {
     var removed = 0
     // An entry that is not a token has no metadata that others could change.
@@ -95,7 +96,10 @@ extension DeviceExecutor {
         removed += try await reader.connection.send(command).count ?? 0
       }
     }
-    let tokens = removals.filter { $0.reason != .malformedToken }.map { String(decoding: $0.entry, as: UTF8.self) }
+    let others = removals.filter { $0.reason == .otherForm }.map(\.entry)
+    if !others.isEmpty { removed += zip(others, try await unite(others)).count { $0 != $1 } }
+    let tokens = removals.filter { $0.reason != .malformedToken && $0.reason != .otherForm }
+      .map { String(decoding: $0.entry, as: UTF8.self) }
     return removed + (try await complete(tokens.map { ($0, .clean(place)) })).count { $0.left.contains(place) }
   }
 

@@ -20,6 +20,10 @@ enum DeviceOperation: Sendable, Equatable {
   /// Writes the metadata, unless the one in Redis is at least as new, or the user has many devices and this one is not
   /// admitted. An equally new one of the same owner takes the app, if it has none.
   case restore(DeviceMetadata, isAdmitted: Bool)
+  /// Writes the metadata of another form of the token, unless the registration in Redis is at least as new.
+  case adopt(DeviceMetadata)
+  /// Removes what is stored under another form of a token, if it still has the metadata `stored`.
+  case discard(stored: [UInt8])
   /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
   case evict(user: String, stored: [UInt8], above: Int)
   /// Removes the token from a set, unless its metadata names the set.
@@ -55,6 +59,8 @@ enum DeviceOperation: Sendable, Equatable {
         ? .delete(stored, from: .user(user), reason: reason) : .leave(.user(user))
     case .removeStale(let device): DeviceOperation.removeStale(device, stored)
     case .restore(let metadata, let isAdmitted): DeviceOperation.restore(metadata, isAdmitted, stored)
+    case .adopt(let metadata): DeviceOperation.adopt(metadata, stored)
+    case .discard(let read): DeviceOperation.discard(read, stored)
     case .evict(let user, let read, _):
       if stored.bytes != read {
         .nothing
@@ -154,6 +160,20 @@ enum DeviceOperation: Sendable, Equatable {
     change.isForced = false
     change.report = nil
     if !isAdmitted, stored.owner != metadata.username { change.newOwner = metadata.username }
+    return change
+  }
+
+  /// The device stays what it is, so that nothing is told of it.
+  private static func adopt(_ metadata: DeviceMetadata, _ stored: StoredDevice) -> DeviceChange {
+    var change = restore(metadata, true, stored)
+    change.isForced = true
+    return change
+  }
+
+  private static func discard(_ read: [UInt8], _ stored: StoredDevice) -> DeviceChange {
+    guard stored.bytes == read else { return .nothing }
+    var change = DeviceChange.delete(stored, reason: RemovalCause.replaced)
+    change.report = nil
     return change
   }
 

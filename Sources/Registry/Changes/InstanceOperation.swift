@@ -6,11 +6,11 @@ enum InstanceOperation: Sendable, Equatable {
   /// Replaces the device.
   case register(InstanceRecord)
   /// Marks the record inactive if it still has this token and was not registered later (unix ms).
-  case deactivate(token: String, notAfter: Int64, reason: String)
+  case deactivate(token: DeviceToken, notAfter: Int64, reason: String)
   /// Marks the record inactive.
   case unregister
   /// Stores the environment in which APNs accepts the device, unless the instance was registered again.
-  case learn(PushEnvironment, token: String, updatedAt: Int64)
+  case learn(PushEnvironment, token: DeviceToken, updatedAt: Int64)
   /// Stops pushes to the instance, or allows them again.
   case suspend(Bool)
   /// Writes the record, unless the one in Redis is at least as new.

@@ -32,6 +32,6 @@ public struct AcceptedDevice: Sendable, Equatable {
     guard instance == nil else { return nil }
     let known = LearnedDevice(
       owner: device.username ?? "", updatedAt: device.updatedAt, environment: device.environment)
-    return (device.token, .learn(environment, known))
+    return (device.token.text, .learn(environment, known))
   }
 }

@@ -2,6 +2,7 @@ import PushModel
 
 /// What is stored about a token.
 struct StoredDevice: Sendable, Equatable {
+  /// The entry under which it is stored: a token, or another form of it that is about to be united with the token.
   let token: String
   /// The metadata as it is stored; empty if there is none.
   let bytes: [UInt8]
@@ -22,7 +23,7 @@ struct StoredDevice: Sendable, Equatable {
     bytes = metadata?.json() ?? []
   }
 
-  var device: Device { metadata.map { Device(token: token, metadata: $0) } ?? Device(token: token) }
+  var device: Device { metadata.map { Device(entry: token, metadata: $0) } ?? Device(token: DeviceToken(token)) }
 
   /// Empty if the device has no owner.
   var owner: String { metadata?.username ?? "" }

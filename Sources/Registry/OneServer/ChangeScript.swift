@@ -66,7 +66,7 @@ enum ChangeScript {
     local function othersDiffer(k, a, size, count)
       if redis.call('SCARD', KEYS[k]) ~= tonumber(size) then return true end
       for i = 1, count do
-        local entry = string.sub(KEYS[k + i], \(RegistryKeys.token("").utf8.count + 1))
+        local entry = string.sub(KEYS[k + i], \(RegistryKeys.tokens.utf8.count + 1))
         if record(KEYS[k + i]) ~= ARGV[a + i] or redis.call('SISMEMBER', KEYS[k], entry) == 0 then return true end
       end
     end

@@ -1,5 +1,6 @@
 import EventLoop
 import Events
+import PushModel
 import Redis
 
 // Changes for which other devices of the user may have to make room: all in one atomic step.
@@ -21,7 +22,7 @@ extension OneServerExecutor {
 
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
     let operation = DeviceOperation.register(registration)
-    let stored = try await device(registration.token)
+    let stored = try await device(registration.token.text)
     let user = registration.username
     if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
     let (outcome, removed) = try await join(

@@ -54,7 +54,7 @@ struct Transaction: Sendable {
     var keys: [String] = []
     if let compared {
       keys.append(RegistryKeys.userTokens(compared.user))
-      for member in compared.members { keys.append(RegistryKeys.token(member.token)) }
+      for member in compared.members { keys.append(RegistryKeys.token(entry: member.token)) }
     }
     for change in changes {
       keys.append(change.key)
@@ -118,7 +118,7 @@ extension Transaction.Change {
   init(_ decided: DecidedChange) {
     let isKept = decided.change.record == .kept
     self.init(
-      key: RegistryKeys.token(decided.device.token), entry: decided.device.token, expected: decided.device.bytes,
+      key: RegistryKeys.token(entry: decided.device.token), entry: decided.device.token, expected: decided.device.bytes,
       record: isKept ? nil : decided.result.bytes, joined: decided.change.joined, left: decided.change.left,
       requiresEntry: decided.change.requiresEntry,
       // A record that is kept also keeps its lifetime.

@@ -1,5 +1,6 @@
 import EventLoop
 import Events
+import PushModel
 import Redis
 import Telemetry
 
@@ -57,7 +58,7 @@ final class ClusterExecutor: DeviceExecutor {
   // MARK: - Devices that need room
 
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
-    let (token, user) = (registration.token, registration.username)
+    let (token, user) = (registration.token.text, registration.username)
     let stored = try await reader.device(token)
     if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
     guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }

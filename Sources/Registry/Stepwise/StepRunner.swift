@@ -67,7 +67,7 @@ final class StepRunner {
     let forced = settlement.isForced ? "1" : ""
     let journal = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
     switch step {
-    case .read: connection.send(RedisCommand("GET", RegistryKeys.token(token)), completion)
+    case .read: connection.send(RedisCommand("GET", RegistryKeys.token(entry: token)), completion)
     case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
     case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
     case .open:
@@ -81,11 +81,11 @@ final class StepRunner {
     case .leave(let place, _): connection.send(place.removal(from: place.key(of: token)).with(token), completion)
     case .publish:
       guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
-      events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(token))) { isPublished in
+      events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(entry: token))) { isPublished in
         completion(.success(.integer(isPublished ? 1 : 0)))
       }
     case .swap(let expected, let metadata, let lifetime, let event):
-      let key = RegistryKeys.token(token)
+      let key = RegistryKeys.token(entry: token)
       connection.send(
         StepScripts.swap(
           metadata: key, outbox: event == nil ? key : EventStream.outbox(of: key), expected: expected, new: metadata,

@@ -1,5 +1,6 @@
 import Credentials
 import EventLoop
+import PushModel
 import Redis
 import Registry
 
@@ -27,7 +28,7 @@ extension Credential {
   /// Throws 403, or `refusal`, if a registered device belongs to an app that the credential is not for.
   @EventLoop
   func refuseForeign(
-    _ token: String, in registry: Registry, else fallback: String?, with refusal: Refusal? = nil
+    _ token: DeviceToken, in registry: Registry, else fallback: String?, with refusal: Refusal? = nil
   ) async throws(Refusal) {
     guard !apps.isForEveryApp, let app = try await app(ofRegistered: token, in: registry, else: fallback),
       !apps.allows(app)
@@ -38,7 +39,7 @@ extension Credential {
 
   /// Whether a token is registered, for an app that the credential is for.
   @EventLoop
-  func mayFind(_ token: String, in registry: Registry, else fallback: String?) async throws(Refusal) -> Bool {
+  func mayFind(_ token: DeviceToken, in registry: Registry, else fallback: String?) async throws(Refusal) -> Bool {
     if apps.isForEveryApp { return true }
     return apps.allows(try await app(ofRegistered: token, in: registry, else: fallback))
   }
@@ -49,7 +50,7 @@ extension Credential {
 
   @EventLoop
   private func app(
-    ofRegistered token: String, in registry: Registry, else fallback: String?
+    ofRegistered token: DeviceToken, in registry: Registry, else fallback: String?
   ) async throws(Refusal) -> String? {
     let resolution = await registry.resolve(.token(token))
     if let error = resolution.error { throw Refusal(error) }

@@ -84,11 +84,11 @@ struct ActivityAPI: HTTPAPI {
 
   /// Enqueues a job that sends the newest state to the token, if there is one.
   private func refresh(
-    _ token: String, of activity: String, _ user: String, _ backend: Backend
+    _ token: DeviceToken, of activity: String, _ user: String, _ backend: Backend
   ) async throws(Refusal) {
     let state = try await refusingFaults(await backend.activities.state(activity))
     guard let newest = state?.newest(for: user) else { return }
-    let job: JSONObject = ["id": JobID.random(), "to": ["activity": activity, "token": token] as JSONObject]
+    let job: JSONObject = ["id": JobID.random(), "to": ["activity": activity, "token": token.text] as JSONObject]
     _ = try await refusingFaults(await backend.connection.send(RedisCommand("LPUSH", newest.queue).with(job.bytes)))
   }
 
@@ -112,7 +112,7 @@ struct ActivityAPI: HTTPAPI {
 
 /// The body of a request to the activity API. No body counts as `{}`.
 struct ActivityTokenRequest: Equatable {
-  let token: String?
+  let token: DeviceToken?
   let traits: DeviceTraits
   let frequentPushes: Bool?
 

@@ -34,43 +34,40 @@ extension DeviceAPI {
     _ request: SidecarRequest, _ key: Credential, _ registry: Registry
   ) async throws(Refusal) -> HTTPResponse {
     let body = try RequestBody.object(request.http.body)
-    let spellings = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
+    let current = try RequestFields.hexToken(body["currentToken"]?.string, "currentToken")
     let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
     let userID = try RequestFields.userID(body["userId"]?.string)
     let traits = try DeviceTraits(body)
     if let bundleID = traits.bundleID { _ = try key.app(named: bundleID, else: nil) }
     try await key.refuseForeign(new, in: registry, else: context.configuration.bundleID)
-    for current in spellings {
-      guard try await mayFind(current, key, registry) else { continue }
-      let device = try await refusingFaults(
+    guard try await mayFind(current, key, registry),
+      var device = try await refusingFaults(
         await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
-      guard var device else { continue }
-      if !traits.isEmpty {
-        // The new token is registered: what the request says about it comes on top.
-        let registration = Registration(
-          token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
-          traits, now: device.updatedAt)
-        device = try await refusingFaults(await registry.register(registration).device)
-      }
-      return .json([
-        "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
-      ])
+    else { throw DeviceAPI.notFound }
+    if !traits.isEmpty {
+      // The new token is registered: what the request says about it comes on top.
+      let registration = Registration(
+        token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
+        traits, now: device.updatedAt)
+      device = try await refusingFaults(await registry.register(registration).device)
     }
-    throw Refusal(.notFound, "Device not found")
+    return .json([
+      "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
+    ])
   }
 
   func delete(
     _ request: SidecarRequest, _ key: Credential, _ registry: Registry
   ) async throws(Refusal) -> HTTPResponse {
     let sent = request.parameter.flatMap { String(percentDecoding: $0) }
-    for token in try RequestFields.spellings(sent, "deviceToken") {
-      guard try await mayFind(token, key, registry) else { continue }
-      let isRemoved = try await refusingFaults(await registry.forget(token: token))
-      guard isRemoved else { continue }
-      return .json(["success": true, "deletedAt": Timestamp.text(Clock.unixMilliseconds)])
+    let token = try RequestFields.hexToken(sent, "deviceToken")
+    guard try await mayFind(token, key, registry), try await refusingFaults(await registry.forget(token: token)) else {
+      throw DeviceAPI.notFound
     }
-    throw Refusal(.notFound, "Device not found")
+    return .json(["success": true, "deletedAt": Timestamp.text(Clock.unixMilliseconds)])
   }
+
+  private static let notFound = Refusal(.notFound, "Device not found")
 
   func list(
     _ request: SidecarRequest, _ key: Credential, _ registry: Registry
@@ -106,13 +103,13 @@ extension DeviceAPI {
     return (Array(found.prefix(query.limit)), found.count > query.limit)
   }
 
-  private func mayFind(_ token: String, _ key: Credential, _ registry: Registry) async throws(Refusal) -> Bool {
+  private func mayFind(_ token: DeviceToken, _ key: Credential, _ registry: Registry) async throws(Refusal) -> Bool {
     try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
   }
 
   private func entry(_ device: Device, of userID: String) -> JSONObject {
     [
-      "deviceToken": device.token, "platformEndpointArn": arn(of: device), "userId": userID,
+      "deviceToken": device.token.text, "platformEndpointArn": arn(of: device), "userId": userID,
       "registrationDate": Timestamp.text(device.createdAt ?? device.updatedAt),
       "lastUpdated": Timestamp.text(device.updatedAt), "active": true, "bundleId": device.bundleID,
       "environment": device.environment?.rawValue, "kind": (device.kind ?? .app).rawValue, "deviceId": device.deviceID,
@@ -131,7 +128,7 @@ extension Device {
   func platformEndpoint(defaultBundleID: String?, defaultEnvironment: PushEnvironment) -> String {
     let environment = (environment ?? defaultEnvironment).rawValue
     let bundleID = bundleID ?? defaultBundleID ?? ""
-    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(Device.endpointID(of: token))"
+    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(Device.endpointID(of: token.text))"
   }
 
   /// Returns the token's SHA-256 in the form of a version 5 UUID.

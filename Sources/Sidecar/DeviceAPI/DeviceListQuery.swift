@@ -10,7 +10,7 @@ struct DeviceListQuery: Equatable {
   let userID: String
   let limit: Int
   /// The last device of the previous page.
-  let after: String?
+  let after: DeviceToken?
 
   /// Reads the items of a query; `limit` and `nextToken` may be missing or empty.
   init(_ items: [(name: String, value: String)]) throws(Refusal) {
@@ -34,7 +34,7 @@ struct DeviceListQuery: Equatable {
     return limit
   }
 
-  private static func position(_ text: String?, _ userID: String) throws(Refusal) -> String? {
+  private static func position(_ text: String?, _ userID: String) throws(Refusal) -> DeviceToken? {
     guard let text else { return nil }
     guard let token = DevicePageToken(parsing: text, userID: userID) else {
       throw .invalid(
@@ -48,12 +48,13 @@ struct DeviceListQuery: Equatable {
 struct DevicePageToken: Equatable {
   let userID: String
   /// The last device of the previous page.
-  let deviceToken: String
+  let deviceToken: DeviceToken
 
   /// Base64url of `{"deviceToken","userId"}`.
   var text: String {
     let value = JSONValue.object([
-      JSONMember(key: "deviceToken", value: .string(deviceToken)), JSONMember(key: "userId", value: .string(userID)),
+      JSONMember(key: "deviceToken", value: .string(deviceToken.text)),
+      JSONMember(key: "userId", value: .string(userID)),
     ])
     return String(decoding: Base64URL.encode(value.bytes), as: UTF8.self)
   }
@@ -66,7 +67,7 @@ extension DevicePageToken {
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }
     guard let token = value["deviceToken"]?.string, DeviceToken.isWellFormed(token) else { return nil }
-    self.init(userID: userID, deviceToken: token)
+    self.init(userID: userID, deviceToken: DeviceToken(verbatim: token))
     guard self.text == text else { return nil }
   }
 }

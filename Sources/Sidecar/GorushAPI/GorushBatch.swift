@@ -2,6 +2,7 @@ import Credentials
 import Jobs
 import JSON
 import Policy
+import PushModel
 
 /// The jobs of one request, and what is reported of its notifications.
 struct GorushBatch {
@@ -41,7 +42,7 @@ struct GorushBatch {
   }
 
   /// Returns the tokens that can be sent to, and reports the others.
-  private mutating func valid(_ tokens: [String], of fields: GorushFields) -> [String] {
+  private mutating func valid(_ tokens: [String], of fields: GorushFields) -> [DeviceToken] {
     tokens.compactMap { token in
       do throws(Refusal) {
         return try RequestFields.anyToken(token, "tokens")
@@ -52,7 +53,7 @@ struct GorushBatch {
     }
   }
 
-  private mutating func enqueue(_ notification: GorushNotification, to tokens: [String]) throws(GorushFault) {
+  private mutating func enqueue(_ notification: GorushNotification, to tokens: [DeviceToken]) throws(GorushFault) {
     var made: [[UInt8]] = []
     for start in stride(from: 0, to: tokens.count, by: GorushBatch.tokensOfJob) {
       let part = tokens[start..<min(start + GorushBatch.tokensOfJob, tokens.count)]

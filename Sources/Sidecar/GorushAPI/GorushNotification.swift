@@ -61,9 +61,9 @@ struct GorushNotification {
   }
 
   /// The job as JSON. `number`: of the jobs of this notification.
-  func job(to tokens: [String], number: Int) -> [UInt8] {
+  func job(to tokens: [DeviceToken], number: Int) -> [UInt8] {
     let start: JSONObject = [
-      "id": number == 0 ? id : "\(id.prefix(120))-\(number)", "to": ["tokens": tokens] as JSONObject,
+      "id": number == 0 ? id : "\(id.prefix(120))-\(number)", "to": ["tokens": tokens.map(\.text)] as JSONObject,
     ]
     return (start + members).bytes
   }

@@ -113,6 +113,6 @@ struct InstanceAPI: HTTPAPI {
     // Notifications of instances are alerts.
     guard traits.kind ?? .app == .app else { throw .invalid("kind", "Invalid kind") }
     return InstanceRecord(
-      token: token, environment: environment, bundleID: traits.bundleID, updatedAt: Clock.unixMilliseconds)
+      token: DeviceToken(token), environment: environment, bundleID: traits.bundleID, updatedAt: Clock.unixMilliseconds)
   }
 }

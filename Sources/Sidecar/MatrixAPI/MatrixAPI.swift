@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import HTTPServer
 import JSON
+import PushModel
 import Redis
 import Registry
 import Telemetry
@@ -72,7 +73,10 @@ final class MatrixAPI: HTTPAPI {
 
   private func standings(of targets: [Target], _ connection: RedisClient) async throws(Refusal) -> [Standing] {
     let commands = targets.flatMap {
-      [RedisCommand("GET", RegistryKeys.refusal($0.token)), RedisCommand("EXISTS", RegistryKeys.token($0.token))]
+      [
+        RedisCommand("GET", RegistryKeys.refusal(DeviceToken($0.token))),
+        RedisCommand("EXISTS", RegistryKeys.token(DeviceToken($0.token))),
+      ]
     }
     let replies = try await refusingFaults(await connection.replies(to: commands))
     return targets.indices.map { index in
@@ -85,7 +89,7 @@ final class MatrixAPI: HTTPAPI {
   private func register(_ target: Target, _ registry: Registry) async throws(Refusal) {
     let now = Clock.unixMilliseconds
     let registration = Registration(
-      token: target.token, username: "", platform: .ios, bundleID: target.app.bundleID,
+      token: DeviceToken(target.token), username: "", platform: .ios, bundleID: target.app.bundleID,
       environment: target.app.environment, now: target.device.setAt == 0 ? now : min(target.device.setAt, now))
     _ = try await refusingFaults(await registry.register(registration))
   }

@@ -1,5 +1,6 @@
 import JSON
 import Jobs
+import PushModel
 
 extension DirectReport {
   /// The answer of `/api/push/test`. `concurrency` is the number of pushes in flight at once.
@@ -25,7 +26,7 @@ extension DirectReport {
 
   private static func entry(_ result: DeviceResult) -> JSONObject {
     [
-      "ok": result.ok, "status": result.status, "token": result.token,
+      "ok": result.ok, "status": result.status, "token": result.token.text,
       "apnsId": result.apnsID.isEmpty ? nil : result.apnsID, "reason": result.reason,
     ]
   }

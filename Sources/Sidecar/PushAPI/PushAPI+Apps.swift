@@ -1,6 +1,7 @@
 import Credentials
 import EventLoop
 import HTTPServer
+import PushModel
 import Redis
 import Registry
 
@@ -44,7 +45,7 @@ extension PushAPI {
 
   /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
   private func unregister(
-    _ token: String?, ofApps user: Credential, _ registry: Registry
+    _ token: DeviceToken?, ofApps user: Credential, _ registry: Registry
   ) async throws(Refusal) -> Unregistration {
     let query = token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
     let resolution = await registry.resolve(query)

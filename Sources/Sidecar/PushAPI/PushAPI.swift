@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import HTTPServer
 import JSON
+import PushModel
 import Redis
 import Registry
 import Telemetry
@@ -65,9 +66,9 @@ struct PushAPI: HTTPAPI {
     if let previous {
       context.log.info(
         "a device was transferred to another user",
-        ["token": .init(Log.shortened(request.token)), "from": .init(previous), "to": .init(username)])
+        ["token": .init(Log.shortened(request.token.text)), "from": .init(previous), "to": .init(username)])
     }
-    return .json(["success": true, "token": request.token, "platform": request.platform.rawValue])
+    return .json(["success": true, "token": request.token.text, "platform": request.platform.rawValue])
   }
 
   func unregistered(_ counts: Unregistration) -> HTTPResponse {

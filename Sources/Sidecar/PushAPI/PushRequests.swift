@@ -22,10 +22,10 @@ struct PushBody {
   }
 
   /// Returns the token, or nil if it is missing. Throws 400 if it is malformed.
-  func token() throws(Refusal) -> String? {
+  func token() throws(Refusal) -> DeviceToken? {
     guard let token = try string("token", .invalidToken) else { return nil }
     guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
-    return token
+    return DeviceToken(token)
   }
 }
 
@@ -33,7 +33,7 @@ struct PushBody {
 struct RegisterRequest: Equatable {
   private static let unsupportedPlatform = Refusal.invalid("platform", "Unsupported push platform")
 
-  let token: String
+  let token: DeviceToken
   let platform: Platform
   let traits: DeviceTraits
 
@@ -45,7 +45,7 @@ struct RegisterRequest: Equatable {
     guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     let name = try body.string("platform", RegisterRequest.unsupportedPlatform) ?? Platform.ios.rawValue
     guard let platform = Platform(rawValue: name.lowercased()) else { throw RegisterRequest.unsupportedPlatform }
-    self.token = token
+    self.token = DeviceToken(token, of: platform)
     self.platform = platform
     traits = try body.traits()
   }
@@ -71,7 +71,7 @@ struct TestRequest: Equatable {
   let title: String
   let body: String
   /// Nil for all devices of the user.
-  let token: String?
+  let token: DeviceToken?
   let badge: Int64?
   let sound: String?
   /// A JSON object.

@@ -185,7 +185,7 @@ enum ActivityContent {
   case state
   /// To tokens that the producer keeps itself.
   case tokens(timestamp: Int64)
-  case newest(id: String, token: String)
+  case newest(id: String, token: DeviceToken)
 }
 
 extension Delivery {

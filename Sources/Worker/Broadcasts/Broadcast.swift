@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Jobs
+import PushModel
 import Queue
 import Redis
 import Registry
@@ -95,7 +96,7 @@ final class Broadcast {
     }
   }
 
-  private func resolve(_ tokens: [String], _ page: Int) {
+  private func resolve(_ tokens: [DeviceToken], _ page: Int) {
     context.registry.resolve([.tokens(tokens)]) { [self] resolutions in
       guard let resolution = resolutions.first else { return }
       if let error = resolution.error { return carryOut(progress.pageFailed(page, .init(error))) }

@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 import Registry
 
 /// The places and actions of a broadcast.
@@ -33,7 +34,7 @@ extension BroadcastProgress {
     /// Read from Redis how far an earlier attempt came.
     case loadProgress
     /// Look up the devices that an earlier attempt left open.
-    case resolve(tokens: [String], page: Int)
+    case resolve(tokens: [DeviceToken], page: Int)
     case fetch(from: AudienceCursor, page: Int)
     case submit(ArraySlice<Device>, page: Int)
     /// Add the tally to the attempt's, and write that everything before `next` was tried.

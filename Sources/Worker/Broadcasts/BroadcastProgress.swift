@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 import Registry
 
 /// How far a broadcast has come: a state machine without side effects. Each method reports an event and returns the
@@ -45,7 +46,7 @@ struct BroadcastProgress {
     /// Nil until located.
     var end: Position?
     /// The devices of an earlier attempt, if the page is theirs.
-    var tokens: [String] = []
+    var tokens: [DeviceToken] = []
     var stage = Stage.requested
     /// The devices, once the page is submitted.
     var size = 0
@@ -80,7 +81,7 @@ struct BroadcastProgress {
   }
 
   /// Earlier attempts have tried everything before `position` except the devices `open`.
-  mutating func positioned(at position: Position, open: [String]) -> [Action] {
+  mutating func positioned(at position: Position, open: [DeviceToken]) -> [Action] {
     guard phase == .positioning else { return [] }
     phase = .inProgress(next: position)
     guard !open.isEmpty else { return advance() }

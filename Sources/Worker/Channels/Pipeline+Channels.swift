@@ -31,7 +31,9 @@ extension Pipeline {
   private func send(_ delivery: Delivery, to channel: Channel) {
     guard queue.lease.isFresh else { return hold([delivery]) }
     let places = PushEnvironment.allCases.compactMap { environment in
-      channel.ids[environment].map { Device(token: $0, bundleID: channel.bundleID, environment: environment) }
+      channel.ids[environment].map {
+        Device(token: DeviceToken(verbatim: $0), bundleID: channel.bundleID, environment: environment)
+      }
     }
     let open = delivery.stillOpen(places)
     delivery.channelStorage = channel.storage

@@ -104,7 +104,7 @@ private final class DirectAttempt {
     let device = devices[place.index]
     let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
     let push = Push(
-      token: device.token, apnsID: place.apnsID,
+      token: device.token.text, apnsID: place.apnsID,
       shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
       owner: device.username.map(PushOwner.user))
     push.completion = { [self] sent in

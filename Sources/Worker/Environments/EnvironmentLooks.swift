@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Jobs
+import PushModel
 import Registry
 
 /// The looks of a worker: pushes that one environment has refused with `BadDeviceToken` and that are sent to the other one. They need
@@ -40,6 +41,6 @@ final class EnvironmentLooks {
 extension PushDraft {
   fileprivate var lookOwner: LookLimits.Owner {
     if let instance = delivery.instance { return .instance(instance) }
-    return device.username.map { .user($0) } ?? .token(device.token)
+    return device.username.map { .user($0) } ?? .token(device.token.text)
   }
 }

@@ -45,7 +45,7 @@ final class LearnedEnvironments {
 
   private func report(_ accepted: AcceptedDevice) {
     let device = accepted.device
-    let token = Log.shortened(device.token)
+    let token = Log.shortened(device.token.text)
     guard let former = device.environment else {
       return log.debug(
         "learned the environment of a device",

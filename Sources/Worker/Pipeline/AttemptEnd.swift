@@ -1,3 +1,4 @@
+import PushModel
 import Redis
 
 /// How many of the open devices an attempt has tried.
@@ -19,7 +20,7 @@ struct AttemptEnd: Equatable {
 
   var extent = AttemptExtent.complete
   /// Devices of an earlier attempt that this one has not tried.
-  var leftOpen: [String] = []
+  var leftOpen: [DeviceToken] = []
   /// Why the attempt was cut short; nil if the worker stopped.
   var fault: Fault?
   /// Why the job is invalid for every device.

@@ -41,8 +41,8 @@ extension Delivery {
   }
 
   /// In their order. A device gets a job once, even if the job names it several times.
-  private static func distinct(_ tokens: [String]) -> [String] {
-    var seen: Set<String> = []
+  private static func distinct(_ tokens: [DeviceToken]) -> [DeviceToken] {
+    var seen: Set<DeviceToken> = []
     return tokens.filter { seen.insert($0).inserted }
   }
 

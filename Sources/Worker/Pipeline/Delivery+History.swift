@@ -102,7 +102,7 @@ extension Delivery {
     guard answers.accepted + refused.total + open.total == 1 else { return answers }
     let last = tally.result.results.last
     let isOpen = !open.isEmpty
-    answers.device = (isOpen ? tally.open.last : last?.token).map { "\($0.prefix(8))…" }
+    answers.device = (isOpen ? tally.open.last : last?.token).map { "\($0.text.prefix(8))…" }
     if !isOpen, let status = last?.status, status != 0 { answers.status = status }
     return answers
   }

@@ -1,6 +1,7 @@
 import Queue
 import Policy
 import Jobs
+import PushModel
 
 /// The results of the pushes of an attempt, or of one page of a broadcast.
 struct Tally: Equatable {
@@ -18,9 +19,9 @@ struct Tally: Equatable {
 
   var result: JobResult
   /// Devices to try again.
-  var open: [String] = []
+  var open: [DeviceToken] = []
   /// At most once: written without an answer, sent again only if an operator requeues the job.
-  var uncertain: [String] = []
+  var uncertain: [DeviceToken] = []
   /// The last reason that left a device open.
   var openReason: String?
   /// Why devices are open. Those that were not tried are not counted.
@@ -69,7 +70,7 @@ struct Tally: Equatable {
     }
   }
 
-  mutating func leaveOpen(_ token: String, reason: String?, after: Duration, isFault: Bool) {
+  mutating func leaveOpen(_ token: DeviceToken, reason: String?, after: Duration, isFault: Bool) {
     open.append(token)
     openReason = reason
     openReasons.count(reason ?? "", by: 1)
@@ -96,7 +97,7 @@ struct Tally: Equatable {
 
 /// A device to which nothing can be pushed.
 struct UnreachableDevice: Equatable {
-  let token: String
+  let token: DeviceToken
   /// One of ``Tally``.
   let reason: String
 }

@@ -33,8 +33,8 @@ final class PushDraft: Push {
     self.content = content
     self.page = page
     super.init(
-      token: device.token,
-      apnsID: Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token),
+      token: device.token.text,
+      apnsID: Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token.text),
       shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.username.map(PushOwner.user),
       evidence: TokenEvidence(
         ofEnvironment: content.isLastToAsk, ofTopic: PushDraft.isToOwnTopic(of: device, content)))

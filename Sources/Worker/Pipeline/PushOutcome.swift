@@ -1,5 +1,6 @@
 import APNs
 import Jobs
+import PushModel
 
 /// The outcome of one push for its device.
 enum PushOutcome: Equatable {
@@ -62,13 +63,13 @@ struct EndedPush: Equatable {
   let outcome: PushOutcome
   let result: DeviceResult
 
-  init(token: String, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
+  init(token: DeviceToken, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
     self.outcome = outcome
     result = DeviceResult(
       token: token, ok: outcome == .accepted, status: status, apnsID: apnsID, reason: reason)
   }
 
-  init(token: String, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
+  init(token: DeviceToken, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
     self.outcome = outcome
     result = DeviceResult(
       token: token, ok: outcome == .accepted, status: sent.status, apnsID: apnsID, reason: sent.reason,

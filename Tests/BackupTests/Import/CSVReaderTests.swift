@@ -45,7 +45,7 @@ struct CSVReaderTests {
     #expect(
       read(text).entries == [
         .device(
-          token: Self.one,
+          token: DeviceToken(Self.one),
           DeviceMetadata(
             username: "alice", platform: .ios, updatedAt: 1_451_703_846_678, bundleID: "com.b", environment: .sandbox,
             createdAt: 1_451_703_845_678, kind: .voip, deviceID: "phone-1"))

@@ -20,7 +20,7 @@ struct DeviceFormatTests {
     createdAt: Int64? = nil, kind: DeviceKind = .app
   ) -> BackupEntry {
     .device(
-      token: Self.token,
+      token: DeviceToken(Self.token),
       DeviceMetadata(
         username: user, platform: .ios, updatedAt: updatedAt, bundleID: app, environment: environment,
         createdAt: createdAt, kind: kind))
@@ -218,7 +218,9 @@ struct DeviceFormatTests {
       survey.count(entry)
     }
     survey.count(
-      .device(token: Self.other, DeviceMetadata(username: "", platform: .ios, updatedAt: 1, environment: .production)))
+      .device(
+        token: DeviceToken(Self.other),
+        DeviceMetadata(username: "", platform: .ios, updatedAt: 1, environment: .production)))
     #expect(survey.valid == 2)
     #expect(survey.anonymous == 1)
     #expect(survey.duplicates == 1)

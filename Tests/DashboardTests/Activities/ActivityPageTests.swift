@@ -20,7 +20,7 @@ struct ActivityPageTests {
       username: "alice", platform: .ios, updatedAt: 1, bundleID: "com.a", environment: .sandbox, kind: .activity,
       deviceID: "phone-1", activity: activity)
     let json = String(decoding: metadata.json(), as: UTF8.self)
-    _ = try await fixture.run("SET", RegistryKeys.token(Self.token), json)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: Self.token), json)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("alice"), Self.token)
     _ = try await fixture.run("HSET", RegistryKeys.activityTokens(activity), Self.token, json)
   }
@@ -97,7 +97,7 @@ struct ActivityPageTests {
     #expect(devices.body.contains("href=\"./activities/match\""))
     #expect(!devices.body.contains("Send a test push"))
     let form = [
-      ("action", "test"), ("device", DeviceEntry.reference(to: Self.token)),
+      ("action", "test"), ("device", DeviceEntry.reference(to: DeviceToken(Self.token))),
       ("form", devices.attribute("value", ofElementWith: "name=\"form\"") ?? "f"),
     ]
     #expect(try await fixture.post("/devices?user=alice", form).status == 400)

@@ -29,7 +29,7 @@ struct FleetPagesTests {
   private func register(_ user: String, _ token: String, on fixture: DashboardFixture) async throws {
     let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 1, bundleID: "com.a")
     let json = String(decoding: metadata.json(), as: UTF8.self)
-    _ = try await fixture.run("SET", RegistryKeys.token(token), json)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: token), json)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
   }
 
@@ -45,7 +45,7 @@ struct FleetPagesTests {
   // MARK: - What others wrote
 
   @Test(arguments: [
-    ("SADD", RegistryKeys.token(FleetPagesTests.token), "/devices?token=\(FleetPagesTests.token)"),
+    ("SADD", RegistryKeys.token(entry: FleetPagesTests.token), "/devices?token=\(FleetPagesTests.token)"),
     ("SADD", RegistryKeys.instance("home"), "/devices?instance=home"),
     ("SADD", "martlet:{policy}:nyra:home", "/policies?instance=home"),
     ("SET", "martlet:{credentials}:user", "/credentials?kind=user"), ("SET", "martlet:{audit}:log", "/audit"),
@@ -134,7 +134,7 @@ struct FleetPagesTests {
   @Test func `a test push is a valid job for that device`() async throws {
     let fixture = try await fixture()
     try await register("bob", FleetPagesTests.token, on: fixture)
-    let reference = DeviceEntry.reference(to: FleetPagesTests.token)
+    let reference = DeviceEntry.reference(to: DeviceToken(FleetPagesTests.token))
     let answer = try await fixture.post(
       "/devices?user=bob", [("action", "test"), ("device", reference)], as: "omar:omar-has-a-secret")
     #expect(answer.status == 303)
@@ -152,11 +152,11 @@ struct FleetPagesTests {
   @Test func `a device is removed once, by an admin`() async throws {
     let fixture = try await fixture()
     try await register("bob", FleetPagesTests.token, on: fixture)
-    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: DeviceToken(FleetPagesTests.token)))]
     #expect(try await fixture.post("/devices?user=bob", form, as: "omar:omar-has-a-secret").status == 403)
-    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 1)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(entry: FleetPagesTests.token)).integer == 1)
     #expect(try await fixture.post("/devices?user=bob", form, as: "ada:ada-has-a-secret").status == 303)
-    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 0)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(entry: FleetPagesTests.token)).integer == 0)
     #expect(try await fixture.run("SCARD", RegistryKeys.userTokens("bob")).integer == 0)
     let log = AuditLog(connection: fixture.redis, log: .silent)
     #expect(
@@ -172,7 +172,7 @@ struct FleetPagesTests {
     try await register("bob", FleetPagesTests.token, on: fixture)
     let job = #"{"id":"direct","to":{"token":"\#(FleetPagesTests.token)"},"title":"x"}"#
     _ = try await fixture.run("LPUSH", "push:jobs", job)
-    let reference = DeviceEntry.reference(to: FleetPagesTests.token)
+    let reference = DeviceEntry.reference(to: DeviceToken(FleetPagesTests.token))
     for path in ["/queues/push:jobs", "/jobs/direct"] {
       let page = try await fixture.get(path, as: "ada:ada-has-a-secret")
       #expect(!page.body.contains(FleetPagesTests.token), "\(path)")
@@ -197,12 +197,12 @@ struct FleetPagesTests {
     let metadata = DeviceMetadata(
       username: "bob", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .voip, deviceID: "iphone-<1>")
     let json = String(decoding: metadata.json(), as: UTF8.self)
-    _ = try await fixture.run("SET", RegistryKeys.token(FleetPagesTests.token), json)
+    _ = try await fixture.run("SET", RegistryKeys.token(entry: FleetPagesTests.token), json)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("bob"), FleetPagesTests.token)
     let note = RefusalNote(
       reason: "DeviceTokenNotForTopic", status: 400, at: 5, jobID: "j", topic: "com.b", environment: .sandbox)
     _ = try await fixture.run(
-      "SET", RegistryKeys.refusal(FleetPagesTests.token), String(decoding: note.json(), as: UTF8.self))
+      "SET", RegistryKeys.refusal(DeviceToken(FleetPagesTests.token)), String(decoding: note.json(), as: UTF8.self))
     let page = try await fixture.get("/devices?user=bob", as: "ada:ada-has-a-secret")
     for cell in [
       #"data-title="Environment">unknown<"#, #"data-title="Kind">voip<"#, "iphone-&lt;1&gt;", "DeviceTokenNotForTopic",
@@ -210,18 +210,18 @@ struct FleetPagesTests {
     ] {
       #expect(page.body.contains(cell), "\(cell)")
     }
-    let form = [("action", "test"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    let form = [("action", "test"), ("device", DeviceEntry.reference(to: DeviceToken(FleetPagesTests.token)))]
     #expect(try await fixture.post("/devices?user=bob", form, as: "omar:omar-has-a-secret").status == 303)
     let job = try JSONValue(parsing: try #require(try await fixture.run("LINDEX", "push:jobs", "0").bytes))
     #expect(job["pushType"]?.string == "voip" && job["title"] == nil)
 
     let token = String(repeating: "b2", count: 32)
-    let record = InstanceRecord(token: token, environment: .production, bundleID: "com.a", updatedAt: 1)
+    let record = InstanceRecord(token: DeviceToken(token), environment: .production, bundleID: "com.a", updatedAt: 1)
     _ = try await fixture.run("SET", RegistryKeys.instance("home-9"), String(decoding: record.json(), as: UTF8.self))
-    _ = try await fixture.run("SET", RegistryKeys.instanceOfToken(token), "home-9")
+    _ = try await fixture.run("SET", RegistryKeys.instanceOfToken(DeviceToken(token)), "home-9")
     let found = try await fixture.get("/devices?token=\(token)", as: "ada:ada-has-a-secret")
     #expect(found.body.contains("It is the device of instance home-9."))
-    let removal = [("action", "remove"), ("device", DeviceEntry.reference(to: token))]
+    let removal = [("action", "remove"), ("device", DeviceEntry.reference(to: DeviceToken(token)))]
     #expect(try await fixture.post("/devices?token=\(token)", removal, as: "ada:ada-has-a-secret").status == 303)
     let stored = try await fixture.run("GET", RegistryKeys.instance("home-9")).bytes
     #expect(stored.flatMap(InstanceRecord.init(parsing:))?.isActive == false)
@@ -231,9 +231,9 @@ struct FleetPagesTests {
   @Test func `another user's device is not removed from this user's page`() async throws {
     let fixture = try await fixture()
     try await register("bob", FleetPagesTests.token, on: fixture)
-    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: FleetPagesTests.token))]
+    let form = [("action", "remove"), ("device", DeviceEntry.reference(to: DeviceToken(FleetPagesTests.token)))]
     #expect(try await fixture.post("/devices?user=alice", form, as: "ada:ada-has-a-secret").status == 409)
-    #expect(try await fixture.run("EXISTS", RegistryKeys.token(FleetPagesTests.token)).integer == 1)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.token(entry: FleetPagesTests.token)).integer == 1)
     await fixture.stop()
   }
 

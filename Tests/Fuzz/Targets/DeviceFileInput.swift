@@ -57,7 +57,7 @@ enum DeviceFileInput {
     case .refused: break
     case .instance, .channel: throw Violation(description: "a device is read as an instance")
     case .device(let token, let metadata):
-      try require(DeviceToken.isWellFormed(token), "a malformed token is accepted")
+      try require(DeviceToken.isWellFormed(token.text), "a malformed token is accepted")
       try require(metadata.bundleID.map { BundleID.isWellFormed($0) } ?? true, "a malformed bundle id is accepted")
       try require(
         metadata.username.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },

@@ -67,8 +67,8 @@ enum JobInput {
 
   private static func tokens(of addressee: Addressee) -> [String] {
     switch addressee {
-    case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token]
-    case .tokens(let tokens): tokens
+    case .token(let token), .userToken(_, let token), .activityToken(_, let token): [token.text]
+    case .tokens(let tokens): tokens.map(\.text)
     case .user, .instance, .app, .activity, .channel: []
     }
   }

@@ -29,13 +29,13 @@ enum RequestInput {
     try checkRefusal { () throws(Refusal) in
       let query = try DeviceListQuery(target.query)
       guard let after = query.after else { return }
-      _ = try RequestFields.anyToken(after, "token")
+      _ = try RequestFields.anyToken(after.text, "token")
     }
     for cursor in ["since", "cursor"] {
       try checkRefusal { () throws(Refusal) in _ = try NotificationQuery(target.query, cursor: cursor) }
     }
     let last = target.path.split(separator: "/").last.flatMap { String(percentDecoding: $0) }
-    try checkRefusal { () throws(Refusal) in _ = try RequestFields.spellings(last, "deviceToken") }
+    try checkRefusal { () throws(Refusal) in _ = try RequestFields.hexToken(last, "deviceToken") }
   }
 
   /// Requires that items are the same after they were encoded and decoded.
@@ -117,7 +117,7 @@ enum RequestInput {
     _ = try RequestFields.bundleID(body["bundleId"], "bundleId")
     _ = try RequestFields.anyToken(body["token"]?.string, "token")
     _ = try RequestFields.userID(body["userId"]?.string)
-    _ = try RequestFields.spellings(body["currentToken"]?.string, "currentToken")
+    _ = try RequestFields.hexToken(body["currentToken"]?.string, "currentToken")
   }
 
   private static func request(_ headers: HTTPHeaders, _ body: [UInt8]) -> HTTPRequest {

@@ -76,7 +76,7 @@ import Testing
     try await fleet.register(good + [stale], to: user)
     try await fleet.register([android], to: user, platform: "android")
     try await fleet.register([foreign], to: fleet.unique("bob"))
-    try await fleet.redis("SET", RegistryKeys.token(unreadable), "{no JSON")
+    try await fleet.redis("SET", RegistryKeys.token(entry: unreadable), "{no JSON")
     for entry in [foreign, unreadable, unknown, "no token \u{1} at all"] {
       try await fleet.redis("SADD", RegistryKeys.userTokens(user), entry)
     }
@@ -96,8 +96,8 @@ import Testing
     let sent = Set(try await fleet.gateway.recent().compactMap(\.token))
     #expect(sent.isDisjoint(with: [foreign, android, unreadable, unknown]))
     try await eventually("only own devices are left") { try await members(of: user) == Set(good + [android]) }
-    #expect(try await fleet.redis("EXISTS", RegistryKeys.token(stale)).integer == 0)
-    #expect(try await fleet.redis("EXISTS", RegistryKeys.token(foreign)).integer == 1)
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.token(entry: stale)).integer == 0)
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.token(entry: foreign)).integer == 1)
   }
 
   @Test func `a username is trimmed and lower-cased`() async throws {

@@ -97,7 +97,7 @@ import Testing
   @Test func `a user's set or a metadata key of another type does not stop other jobs`() async throws {
     let (user, token) = (fleet.unique("user"), fleet.uniqueToken())
     let owner = fleet.unique("owner")
-    try await fleet.redis("LPUSH", RegistryKeys.token(token), "a list")
+    try await fleet.redis("LPUSH", RegistryKeys.token(entry: token), "a list")
     try await fleet.redis("SADD", RegistryKeys.userTokens(owner), token)
     try await fleet.redis("SET", RegistryKeys.userTokens(user), "a string")
     let (first, second) = (fleet.unique("odd"), fleet.unique("odd"))

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import PushModel
 import Redis
 import Registry
 import TestSupport
@@ -49,7 +50,7 @@ import Testing
     #expect(record.accepted == 1)
     #expect(record.stale == 1)
     try await eventually("the stale device is removed") {
-      try await fleet.redis("EXISTS", RegistryKeys.token(stale)).integer == 0
+      try await fleet.redis("EXISTS", RegistryKeys.token(entry: stale)).integer == 0
     }
     for (token, isLeft) in [(live, true), (stale, false)] {
       let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
@@ -76,7 +77,7 @@ import Testing
     #expect(before < 2600)
     let lists = try await fleet.redis("KEYS", "martlet:{\(first.queue)}:progress:*:list").array ?? []
     let list = try await fleet.redis("GET", try #require(lists.first?.string)).bytes
-    let listed = try #require(list.flatMap(JobResult.init(parsing:))).results.map(\.token)
+    let listed = try #require(list.flatMap(JobResult.init(parsing:))).results.map(\.token.text)
     try await fleet.gateway.settings(#"{"rttMs":0,"maxStreams":1000}"#)
     let second = try await fleet.worker(on: first.queue)
     let record = try await fleet.record(id)
@@ -125,7 +126,7 @@ import Testing
     state.open = []
     var result = JobResult(id: id, status: .retrying, worker: "gone", claimedAt: 1)
     for token in fleet.uniqueTokens(20) {
-      result.add(DeviceResult(token: token, ok: true, status: 200, apnsID: "", reason: nil), as: .accepted)
+      result.add(DeviceResult(token: DeviceToken(token), ok: true, status: 200, apnsID: "", reason: nil), as: .accepted)
     }
     state.result = result
     try await fleet.redis(

@@ -78,7 +78,7 @@ import Testing
     let record = try await deliver(to: user)
     #expect(record.reasons == ["Unregistered": 1])
     try await eventually("the token is gone") {
-      try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 0
+      try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 0
     }
     #expect(try await fleet.redis("EXISTS", RegistryKeys.userTokens(user)).integer == 0)
   }

@@ -118,7 +118,7 @@ import Testing
     #expect(explanation.steps.allSatisfy { $0.at != nil })
     let short = "\(tokens[0].prefix(8))…"
     try await eventually("the device is removed") {
-      try await fleet.redis("EXISTS", RegistryKeys.token(tokens[0])).integer == 0
+      try await fleet.redis("EXISTS", RegistryKeys.token(entry: tokens[0])).integer == 0
     }
     let token = try await explain("--token", tokens[0])
     #expect(!token.reachable)
@@ -128,7 +128,8 @@ import Testing
     let owner = try await explain("--user", name.uppercased())
     #expect(owner.reachable)
     #expect(owner.outcome == "As far as Martlet knows, pushes reach all devices of user \(name) (1).")
-    #expect((1...259_200).contains(try await fleet.redis("TTL", RegistryKeys.refusal(tokens[0])).integer ?? 0))
+    #expect(
+      (1...259_200).contains(try await fleet.redis("TTL", RegistryKeys.refusal(DeviceToken(tokens[0]))).integer ?? 0))
   }
 
   @Test func `a retry tells each attempt`() async throws {
@@ -301,7 +302,7 @@ import Testing
     try await fleet.gateway.device(token, #""rule":"fixed","status":400,"reason":"BadDeviceToken""#)
     #expect(try await delivered(#"{"user":"\#(name)"}"#).status == "failed")
     try await eventually("the device is removed") {
-      try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 0
+      try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 0
     }
     let explanation = try await explain("--user", name)
     #expect(!explanation.reachable)
@@ -321,13 +322,13 @@ import Testing
 
   @Test func `a token of an instance is found, while the instance has it`() async throws {
     let (instance, token) = (fleet.unique("instance"), fleet.uniqueToken())
-    let record = InstanceRecord(token: token, environment: nil, updatedAt: 1)
+    let record = InstanceRecord(token: DeviceToken(token), environment: nil, updatedAt: 1)
     try await fleet.redis("SET", RegistryKeys.instance(instance), String(decoding: record.json(), as: UTF8.self))
-    try await fleet.redis("SET", RegistryKeys.instanceOfToken(token), instance)
+    try await fleet.redis("SET", RegistryKeys.instanceOfToken(DeviceToken(token)), instance)
     let explanation = try await explain("--token", token)
     #expect(explanation.sentences("fact").contains("It is the device of instance \(instance)."))
     var next = record
-    next.token = fleet.uniqueToken()
+    next.token = DeviceToken(fleet.uniqueToken())
     try await fleet.redis("SET", RegistryKeys.instance(instance), String(decoding: next.json(), as: UTF8.self))
     #expect(try await explain("--token", token, exitCode: 1).sentences("problem").count == 1)
   }

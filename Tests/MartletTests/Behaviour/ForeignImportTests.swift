@@ -26,7 +26,7 @@ import Testing
   }
 
   private func metadata(_ token: String) async throws -> DeviceMetadata? {
-    try await fleet.redis("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+    try await fleet.redis("GET", RegistryKeys.token(entry: token)).bytes.flatMap(DeviceMetadata.init(parsing:))
   }
 
   private func members(_ user: String) async throws -> Set<String> {

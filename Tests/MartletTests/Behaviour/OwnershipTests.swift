@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import PushModel
 import Redis
 import Registry
 import TestSupport
@@ -18,7 +19,7 @@ import Testing
   }
 
   private func exists(_ token: String) async throws -> Bool {
-    try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 1
+    try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 1
   }
 
   @Test func `a stale token is removed, unless it was registered after APNs' timestamp`() async throws {
@@ -73,7 +74,7 @@ import Testing
     let (large, user) = (fleet.unique("large"), fleet.unique("user"))
     let token = fleet.uniqueToken()
     try await fleet.redis("SADD", RegistryKeys.userTokens(large), token)
-    try await fleet.redis("SETRANGE", RegistryKeys.token(token), "70000000", "x")
+    try await fleet.redis("SETRANGE", RegistryKeys.token(entry: token), "70000000", "x")
     try await fleet.register(fleet.uniqueToken(), to: user)
     let worker = try await fleet.worker(["MARTLET_MAX_ATTEMPTS": "1"])
     let (first, second) = (fleet.unique("unreadable"), fleet.unique("readable"))
@@ -84,7 +85,7 @@ import Testing
     let record = try await fleet.record(first)
     #expect(record.status == "dead")
     #expect(record.reason?.contains("larger than") == true)
-    try await fleet.redis("DEL", RegistryKeys.token(token))
+    try await fleet.redis("DEL", RegistryKeys.token(entry: token))
     try await worker.stop()
   }
 
@@ -167,7 +168,7 @@ import Testing
 
   @Test func `a 410 with a future timestamp removes the token, unless it was registered since the push`() async throws {
     let (user, token) = (fleet.unique("alice"), fleet.uniqueToken())
-    let device = Device(token: token, username: user, updatedAt: 1_700_000_000_000)
+    let device = Device(token: DeviceToken(token), username: user, updatedAt: 1_700_000_000_000)
     let since = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000
     #expect(device.latestStale(since) == device.updatedAt)
     #expect(device.latestStale(nil) == device.updatedAt)

@@ -308,7 +308,7 @@ import Testing
         [
           RedisCommand("SADD", RegistryKeys.userTokens(user), token),
           RedisCommand(
-            "SET", RegistryKeys.token(token),
+            "SET", RegistryKeys.token(entry: token),
             #"{"username":"\#(user)","platform":"ios","updatedAt":1700000000000,"bundleId":"\#(app)"}"#),
           RedisCommand("ZADD", RegistryKeys.audience(app, shard: AudienceShard.shard(of: token)), "0", token),
         ]

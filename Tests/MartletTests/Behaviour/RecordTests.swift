@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import PushModel
 import Redis
 import TestSupport
 import Testing
@@ -54,7 +55,8 @@ import Testing
     let (queue, id) = (fleet.unique("crashed"), fleet.unique("job"))
     let keys = QueueKeys(queue: queue)
     var earlier = JobResult(id: id, status: .retrying, attempts: 1, worker: "w", claimedAt: 1, finishedAt: 2)
-    earlier.add(DeviceResult(token: fleet.uniqueToken(), ok: true, status: 200, apnsID: "a"), as: .accepted)
+    earlier.add(
+      DeviceResult(token: DeviceToken(fleet.uniqueToken()), ok: true, status: 200, apnsID: "a"), as: .accepted)
     earlier.history.append(1, .claimed(worker: "w", attempt: 1, waited: nil))
     let kept = earlier.json(nonce: nonce)
     try await fleet.pipelined([kept]) { [RedisCommand("SET", QueueKeys.result(id)).with($0)] }

@@ -75,7 +75,7 @@ import Testing
     }
     #expect(try await members(user) == Set(tokens[3...]))
     for (index, token) in tokens.enumerated() {
-      #expect(try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == (index < 3 ? 0 : 1))
+      #expect(try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == (index < 3 ? 0 : 1))
       let audience = RegistryKeys.audience("com.example.demo", shard: AudienceShard.shard(of: token))
       #expect(try await fleet.redis("ZSCORE", audience, token).isNull == (index < 3))
     }

@@ -40,13 +40,13 @@ import Testing
       let app: String? = number % 5 == 0 ? nil : "com.app\(number % 3)"
       try await registry.register(
         Registration(
-          token: token, username: "user \(number % 17) é\"\\", platform: number % 4 == 0 ? .android : .ios,
+          token: DeviceToken(token), username: "user \(number % 17) é\"\\", platform: number % 4 == 0 ? .android : .ios,
           bundleID: app, environment: number % 7 == 0 ? .sandbox : number % 7 == 1 ? .production : nil,
           now: 1_700_000_000_000 + Int64(number)))
     }
     for number in 0..<20 {
       let record = InstanceRecord(
-        token: fleet.uniqueToken(), environment: number % 2 == 0 ? .sandbox : nil,
+        token: DeviceToken(fleet.uniqueToken()), environment: number % 2 == 0 ? .sandbox : nil,
         bundleID: number % 3 == 0 ? "com.i" : nil,
         updatedAt: Int64(number), isActive: number % 5 != 0)
       try await registry.register(instance: "instance-\(number)", record)
@@ -173,7 +173,7 @@ import Testing
     #expect(
       shown.lines(of: .output).joined()
         == (try String(contentsOfFile: path("backup.json"), encoding: .utf8)).filter { $0 != "\n" })
-    #expect(try await fleet.redis("GET", RegistryKeys.token(tokens[2])).isNull)
+    #expect(try await fleet.redis("GET", RegistryKeys.token(entry: tokens[2])).isNull)
   }
 
   @Test func `a failed command leaves no file behind`() async throws {

@@ -51,7 +51,7 @@ import Testing
       try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: queue)
       for user in users.prefix(6) {
         try await cluster.move(slot: HashSlot.of(RegistryKeys.userTokens(user)), to: target)
-        try await cluster.move(slot: HashSlot.of(RegistryKeys.token(tokens[user] ?? "")), to: target)
+        try await cluster.move(slot: HashSlot.of(RegistryKeys.token(entry: tokens[user] ?? "")), to: target)
       }
       try await fleet.settled(queue)
       for user in users {

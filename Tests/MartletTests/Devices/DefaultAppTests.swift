@@ -14,7 +14,7 @@ struct DefaultAppTests {
       (bare, #"{"username":"bare","platform":"ios","updatedAt":1}"#),
       (other, #"{"username":"bare","platform":"ios","updatedAt":1,"bundleId":"com.example.else"}"#),
     ] {
-      _ = try await fleet.redis("SET", RegistryKeys.token(token), metadata)
+      _ = try await fleet.redis("SET", RegistryKeys.token(entry: token), metadata)
       _ = try await fleet.redis("SADD", RegistryKeys.userTokens("bare"), token)
     }
     let worker = try await fleet.worker()
@@ -25,7 +25,7 @@ struct DefaultAppTests {
     let id = fleet.unique("broadcast")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
     #expect(try await fleet.record(id).results.map(\.token) == [bare])
-    #expect(try await fleet.redis("GET", RegistryKeys.token(other)).string?.contains("com.example.else") == true)
+    #expect(try await fleet.redis("GET", RegistryKeys.token(entry: other)).string?.contains("com.example.else") == true)
     #expect(try await worker.stop() == 0)
   }
 }

@@ -196,7 +196,8 @@ import Testing
     try await two.refuse(gone, in: .production, .sandbox)
     func device(_ token: String, _ kind: DeviceKind = .app) -> Device {
       Device(
-        token: token, username: user, bundleID: "com.example.demo", updatedAt: 1_700_000_000_000, kind: kind)
+        token: DeviceToken(token), username: user, bundleID: "com.example.demo", updatedAt: 1_700_000_000_000,
+        kind: kind)
     }
     let report = try await testPush([device(token), device(gone), device(two.fleet.uniqueToken(), .voip)])
     #expect(report.results.map(\.status) == [200, 400, 0])

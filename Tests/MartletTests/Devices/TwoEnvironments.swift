@@ -72,12 +72,12 @@ final class TwoEnvironments: Sendable {
   func register(_ token: String, to user: String, _ members: String = "") async throws {
     let metadata = #"{"username":"\#(user)","platform":"ios","updatedAt":1700000000000\#(members)}"#
     try await fleet.redis("SADD", RegistryKeys.userTokens(user), token)
-    try await fleet.redis("SET", RegistryKeys.token(token), metadata)
+    try await fleet.redis("SET", RegistryKeys.token(entry: token), metadata)
   }
 
   /// The member `environment` of a device's metadata; nil if the device is gone.
   func device(_ token: String) async throws -> (environment: String?, metadata: JSONValue)? {
-    guard let bytes = try await fleet.redis("GET", RegistryKeys.token(token)).bytes else { return nil }
+    guard let bytes = try await fleet.redis("GET", RegistryKeys.token(entry: token)).bytes else { return nil }
     let metadata = try JSONValue(parsing: bytes)
     return (metadata["environment"]?.string, metadata)
   }

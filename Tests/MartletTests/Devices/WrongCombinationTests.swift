@@ -82,7 +82,7 @@ import Testing
       let shard = AudienceShard.shard(of: device.token)
       return [
         RedisCommand("SADD", RegistryKeys.userTokens(device.user), device.token),
-        RedisCommand("SET", RegistryKeys.token(device.token)).with(device.metadata.json()),
+        RedisCommand("SET", RegistryKeys.token(entry: device.token)).with(device.metadata.json()),
         RedisCommand("ZADD", RegistryKeys.audience(device.bundleID, shard: shard), "0", device.token),
       ]
     }
@@ -126,6 +126,6 @@ import Testing
   }
 
   private func isRegistered(_ device: TrueDevice) async throws -> Bool {
-    try await fleet.redis("EXISTS", RegistryKeys.token(device.token)).integer == 1
+    try await fleet.redis("EXISTS", RegistryKeys.token(entry: device.token)).integer == 1
   }
 }

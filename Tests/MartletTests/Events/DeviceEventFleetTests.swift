@@ -47,7 +47,7 @@ import Testing
       try await sidecar.process.exit()
     }
     for token in tokens {
-      let exists = try await fleet.redis("EXISTS", RegistryKeys.token(token)).integer == 1
+      let exists = try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 1
       #expect(try await fleet.events(ofToken: token) == (exists ? ["token.registered \(user)"] : []))
     }
   }

@@ -150,7 +150,7 @@ final class Fleet: Sendable {
     try await pipelined(tokens) { token in
       var commands = [
         RedisCommand("SADD", RegistryKeys.userTokens(user), token),
-        RedisCommand("SET", RegistryKeys.token(token), metadata),
+        RedisCommand("SET", RegistryKeys.token(entry: token), metadata),
       ]
       if let bundleID {
         commands.append(

@@ -14,7 +14,7 @@ extension Fleet {
   func register(instance id: String, token: String? = nil, updatedAt: Int64 = 1_700_000_000_000) async throws -> String
   {
     let token = token ?? uniqueToken()
-    let record = InstanceRecord(token: token, environment: .production, updatedAt: updatedAt)
+    let record = InstanceRecord(token: DeviceToken(token), environment: .production, updatedAt: updatedAt)
     try await redis("SET", RegistryKeys.instance(id), String(decoding: record.json(), as: UTF8.self))
     return token
   }

@@ -20,7 +20,7 @@ struct ActivityExplanationTests {
 
   private func device(_ token: String = token, user: String? = "alice", isFrequent: Bool = true) -> Device {
     Device(
-      token: token, username: user, bundleID: "com.a", environment: .sandbox, updatedAt: Self.now - 9000,
+      token: DeviceToken(token), username: user, bundleID: "com.a", environment: .sandbox, updatedAt: Self.now - 9000,
       kind: .activity, deviceID: "phone-1", activity: "match", frequentPushes: isFrequent)
   }
 
@@ -51,7 +51,7 @@ struct ActivityExplanationTests {
 
   @Test func `an activity whose newest state all tokens have`() {
     var state = ActivityState()
-    state.all = newest(reached: [ActivityState.key(ofToken: Self.token)])
+    state.all = newest(reached: [ActivityState.key(ofToken: DeviceToken(Self.token))])
     let explanation = ActivityExplanation(facts(state, [device()]))
     #expect(explanation.isKnown)
     #expect(
@@ -90,7 +90,7 @@ struct ActivityExplanationTests {
 
   @Test func `users with states of their own are told apart, and each token has its owner's`() {
     var state = ActivityState()
-    state.all = newest(reached: [ActivityState.key(ofToken: Self.token)])
+    state.all = newest(reached: [ActivityState.key(ofToken: DeviceToken(Self.token))])
     state.users["alice"] = newest("own", timestamp: 1_795_264_100)
     let other = device("1111feedcafe0123456789", user: "bob")
     let explanation = ActivityExplanation(facts(state, [device(), other]))

@@ -182,7 +182,7 @@ struct AddresseeExplanationTests {
   @Test func `a user whose only device was removed is told why`() {
     var facts = facts()
     facts.removal = refusal("BadDeviceToken")
-    facts.removal?.token = Self.token
+    facts.removal?.token = DeviceToken(Self.token)
     let explanation = AddresseeExplanation(facts)
     #expect(explanation.isKnown)
     #expect(

@@ -61,10 +61,12 @@ struct ProcessesTests {
         group.addTask {
           switch number % 5 {
           case 0, 1: _ = try? await fixture.register(token, user, app: app, now: now)
-          case 2: _ = try? await fixture.registry.replace(token: token, with: tokens[number % 3], of: user, now: now)
-          case 3: _ = try? await fixture.registry.unregister(token: token, username: user)
+          case 2:
+            _ = try? await fixture.registry.replace(
+              token: DeviceToken(token), with: DeviceToken(tokens[number % 3]), of: user, now: now)
+          case 3: _ = try? await fixture.registry.unregister(token: DeviceToken(token), username: user)
           default:
-            let stale = StaleDevice(token: token, owner: user, bundleID: app, notAfter: now)
+            let stale = StaleDevice(token: DeviceToken(token), owner: user, bundleID: app, notAfter: now)
             _ = try? await fixture.removeStale(stale)
           }
         }

@@ -33,16 +33,16 @@ import Testing
       switch choice {
       case 0...3:
         let registration = Registration(
-          token: token, username: choice == 3 ? "" : user, platform: .ios, bundleID: app, now: now)
+          token: DeviceToken(token), username: choice == 3 ? "" : user, platform: .ios, bundleID: app, now: now)
         do {
           try await registry.register(registration)
         } catch {
           if choice != 3 { failures.append("\(error)") }
         }
-      case 4: _ = try? await registry.replace(token: token, with: other, of: user, now: now)
-      case 5: _ = try? await registry.unregister(token: token, username: user)
+      case 4: _ = try? await registry.replace(token: DeviceToken(token), with: DeviceToken(other), of: user, now: now)
+      case 5: _ = try? await registry.unregister(token: DeviceToken(token), username: user)
       case 6:
-        let stale = StaleDevice(token: token, owner: user, bundleID: app, notAfter: now)
+        let stale = StaleDevice(token: DeviceToken(token), owner: user, bundleID: app, notAfter: now)
         await withCheckedContinuation { done in registry.removeStale([stale]) { _ in done.resume() } }
       default:
         let resolution = await registry.resolve(.user(user))
@@ -106,7 +106,9 @@ import Testing
   @Test func `slots that move meanwhile lose no device`() async throws {
     let cluster = try await Self.cluster.value
     let tokens = (0..<5).map { "token-reshard-\($0)-0123456789abcdef" }
-    let keys = [RegistryKeys.userTokens("hammer-a"), RegistryKeys.token(tokens[0]), RegistryKeys.token(tokens[1])]
+    let keys = [
+      RegistryKeys.userTokens("hammer-a"), RegistryKeys.token(entry: tokens[0]), RegistryKeys.token(entry: tokens[1]),
+    ]
     let load = Task { @EventLoop in try await hammerTogether(tokens, on: cluster, seed: 100, count: 80) }
     for round in 0..<2 {
       for key in keys {
@@ -134,7 +136,8 @@ import Testing
       try await eventually("\(token) is registered") {
         do {
           try await registry.register(
-            Registration(token: token, username: "hammer-a", platform: .ios, bundleID: Self.apps[0], now: 9000))
+            Registration(
+              token: DeviceToken(token), username: "hammer-a", platform: .ios, bundleID: Self.apps[0], now: 9000))
           return true
         } catch {
           return false

@@ -26,7 +26,7 @@ struct EqualWaysTests {
         lines.append(try await step(fixture, tokens, now, seed, &random))
         lines.append(try await dump(fixture, tokens, seed))
       }
-      for token in tokens { _ = try await fixture.registry.forget(token: token) }
+      for token in tokens { _ = try await fixture.registry.forget(token: DeviceToken(token)) }
       return lines
     }
   }
@@ -43,17 +43,19 @@ struct EqualWaysTests {
     case 0...4:
       let name = choice == 4 ? "" : user
       let registration = Registration(
-        token: token, username: name, platform: .ios, bundleID: app ?? (choice == 4 ? "\(Self.apps[0]).\(seed)" : nil),
+        token: DeviceToken(token), username: name, platform: .ios,
+        bundleID: app ?? (choice == 4 ? "\(Self.apps[0]).\(seed)" : nil),
         isBundleAssumed: isAssumed, now: now)
       return "register \(try await registry.register(registration))"
     case 5:
-      return "replace \(String(describing: try await registry.replace(token: token, with: other, of: user, now: now)))"
-    case 6: return "forget \(try await registry.forget(token: token))"
-    case 7: return "unregister \(try await registry.unregister(token: token, username: user))"
+      return
+        "replace \(String(describing: try await registry.replace(token: DeviceToken(token), with: DeviceToken(other), of: user, now: now)))"
+    case 6: return "forget \(try await registry.forget(token: DeviceToken(token)))"
+    case 7: return "unregister \(try await registry.unregister(token: DeviceToken(token), username: user))"
     case 8 where isAssumed: return "all \(try await registry.unregisterAll(username: user))"
     case 8, 9:
       let known = try await fixture.metadata(token)?.bundleID
-      let stale = StaleDevice(token: token, owner: user, bundleID: known, notAfter: before)
+      let stale = StaleDevice(token: DeviceToken(token), owner: user, bundleID: known, notAfter: before)
       return "stale \(try await fixture.removeStale(stale))"
     case 10:
       let known = try await fixture.metadata(token)
@@ -62,7 +64,7 @@ struct EqualWaysTests {
       let metadata = DeviceMetadata(
         username: isEqual ? known?.username ?? user : user, platform: .ios,
         updatedAt: isEqual ? known?.updatedAt ?? before : before, bundleID: app)
-      return "restore \(try await registry.restore([.device(token: token, metadata)]))"
+      return "restore \(try await registry.restore([.device(token: DeviceToken(token), metadata)]))"
     default:
       _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
       let removals = await fixture.resolve([.user(user)])[0].removals

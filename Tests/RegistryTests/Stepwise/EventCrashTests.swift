@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import PushModel
 import Redis
 import RegistrySupport
 import TestSupport
@@ -21,7 +22,7 @@ struct EventCrashTests {
   private func register(
     _ token: String, _ user: String, _ fixture: Fixture, until isLast: (Step) -> Bool
   ) async throws {
-    let registration = Registration(token: token, username: user, platform: .ios, now: 1000)
+    let registration = Registration(token: DeviceToken(token), username: user, platform: .ios, now: 1000)
     var settlement = StepwiseChange(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
     let steps = try #require(fixture.cluster).steps
     var replies: [StepReply] = []
@@ -79,7 +80,7 @@ struct EventCrashTests {
       let fixture = try await Fixture(writesEvents: true)
       let token = fixture.token("events-twice")
       try await register(token, "events-twice", fixture, until: isPublish)
-      let outbox = EventStream.outbox(of: RegistryKeys.token(token))
+      let outbox = EventStream.outbox(of: RegistryKeys.token(entry: token))
       let entry = try #require(try await fixture.run("LINDEX", outbox, "0").string)
       _ = try await fixture.register(token, "events-twice", app: "com.t", now: 2000)
       _ = try await fixture.run("RPUSH", outbox, entry)
@@ -97,7 +98,7 @@ struct EventCrashTests {
       let token = fixture.token("events-clock")
       try await register(token, "events-clock", fixture, until: isPublish)
       // The server before was an hour ahead.
-      let outbox = EventStream.outbox(of: RegistryKeys.token(token))
+      let outbox = EventStream.outbox(of: RegistryKeys.token(entry: token))
       let entry = try #require(try await fixture.run("LPOP", outbox).string)
       let parts = entry.split(separator: " ", maxSplits: 1)
       let number = try #require(Int64(parts[0])) + 3_600_000_000

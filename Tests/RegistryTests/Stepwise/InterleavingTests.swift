@@ -12,7 +12,7 @@ struct InterleavingTests {
     register("a", app: "x", at: 10), register("b", app: "y", at: 11), register("", app: "x", at: 12),
     .take(DeviceMetadata(username: "b", platform: .ios, updatedAt: 13, bundleID: "x", createdAt: 1)),
     .giveBack(nil, written: old.json()), .renew("a", now: 14), .forget, .unregister("a"),
-    .removeStale(StaleDevice(token: token, owner: "a", bundleID: "x", notAfter: 20)),
+    .removeStale(StaleDevice(token: DeviceToken(token), owner: "a", bundleID: "x", notAfter: 20)),
     .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x"), isAdmitted: false),
     .evict(user: "a", stored: old.json(), above: 0), .clean(.user("a")), .clean(.audience("x")), .repair,
   ]
@@ -26,7 +26,7 @@ struct InterleavingTests {
   ]
 
   private static func register(_ user: String, app: String, at now: Int64) -> DeviceOperation {
-    .register(Registration(token: token, username: user, platform: .ios, bundleID: app, now: now))
+    .register(Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: now))
   }
 
   @Test(arguments: InterleavingTests.operations.indices)

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import JSON
+import PushModel
 import Redis
 import Registry
 import Sidecar
@@ -155,7 +156,7 @@ struct AppBindingTests {
 
   private func register(_ token: String, _ name: String, _ app: String, _ fixture: SidecarFixture) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: token, username: name, platform: .ios, bundleID: app, now: 1000))
+      Registration(token: DeviceToken(token), username: name, platform: .ios, bundleID: app, now: 1000))
   }
 
   @Test func `a bound user registers devices for its app, and takes none of another`() async throws {

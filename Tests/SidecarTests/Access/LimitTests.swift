@@ -159,7 +159,7 @@ struct TestPushBoundTests {
       let token = fixture.token("bound-\(index)")
       _ = try await fixture.run("SADD", RegistryKeys.userTokens("bound-many"), token)
       _ = try await fixture.run(
-        "SET", RegistryKeys.token(token), #"{"username":"bound-many","platform":"ios","updatedAt":1}"#)
+        "SET", RegistryKeys.token(entry: token), #"{"username":"bound-many","platform":"ios","updatedAt":1}"#)
     }
     let answer = try await fixture.push("test", user)
     #expect(answer["successCount"] == 1000)

@@ -122,7 +122,7 @@ struct ActivityBadInputTests {
     #expect(try await fixture.request("PUT", path, bound, body: other).status == 403)
     _ = try await fixture.backend.registry.register(
       activityToken: Registration(
-        token: foreign, username: "live-bound", platform: .ios, bundleID: "com.live.b", kind: .activity,
+        token: DeviceToken(foreign), username: "live-bound", platform: .ios, bundleID: "com.live.b", kind: .activity,
         activity: "live-bound", now: 1))
     #expect(try await fixture.request("PUT", path, bound, body: #"{"token":"\#(foreign)"}"#).status == 403)
     #expect(try await fixture.request("DELETE", path, bound).body == #"{"success":true,"removed":1}"#)

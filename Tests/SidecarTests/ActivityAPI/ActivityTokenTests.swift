@@ -35,8 +35,8 @@ struct ActivityTokenTests {
     #expect(metadata.frequentPushes == false)
     #expect(try await fixture.members("live-alice") == [token])
     #expect(try await !fixture.audience("com.push.app", of: token))
-    #expect(try await fixture.backend.registry.activityDevices("live-new").map(\.token) == [token])
-    let lifetime = try #require(try await fixture.run("TTL", RegistryKeys.token(token)).integer)
+    #expect(try await fixture.backend.registry.activityDevices("live-new").map(\.token.text) == [token])
+    let lifetime = try #require(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer)
     #expect(lifetime > 40_000 && lifetime <= 43_200)
   }
 
@@ -49,7 +49,7 @@ struct ActivityTokenTests {
     #expect(metadata.kind == .pushtostart)
     #expect(metadata.activity == "Delivery.Attributes")
     #expect(metadata.frequentPushes == nil)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
     #expect(try await fixture.backend.registry.activityDevices("Delivery.Attributes").isEmpty)
   }
 
@@ -104,7 +104,7 @@ struct ActivityTokenTests {
     try await register(other, "rotated", "phone-2")
     try await register(elsewhere, "rotated-2", "phone-1")
     try await register(new, "rotated", "phone-1")
-    #expect(Set(try await fixture.backend.registry.activityDevices("rotated").map(\.token)) == [new, other])
+    #expect(Set(try await fixture.backend.registry.activityDevices("rotated").map(\.token.text)) == [new, other])
     #expect(try await fixture.metadata(old) == nil)
     #expect(try await fixture.members("live-rotated") == [new, other, elsewhere])
   }
@@ -134,7 +134,8 @@ struct ActivityTokenTests {
     for number in 0..<Registry.maximumActivityTokens {
       _ = try await fixture.backend.registry.register(
         activityToken: Registration(
-          token: fixture.token("full-\(number)"), username: "fan-\(number)", platform: .ios, kind: .activity,
+          token: DeviceToken(fixture.token("full-\(number)")), username: "fan-\(number)", platform: .ios,
+          kind: .activity,
           activity: "live-full", now: 1))
     }
     let refused = try await fixture.request(
@@ -166,7 +167,7 @@ struct ActivityTokenTests {
     let body = #"{"token":"\#(token)"}"#
     #expect(try await fixture.request("PUT", "/activities/live-late", alice, body: body).status == 200)
     let element = try #require(try await fixture.run("RPOP", queue).bytes)
-    #expect(try Job(parsing: element).addressee == .activityToken("live-late", token: token))
+    #expect(try Job(parsing: element).addressee == .activityToken("live-late", token: DeviceToken(token)))
     #expect(try await fixture.run("LLEN", queue).integer == 0)
   }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import EventLoop
 import JSON
+import PushModel
 import Registry
 import Sidecar
 import TestSupport
@@ -91,7 +92,7 @@ struct DevicesListTests {
       guard isFirst else { return }
       isFirst = false
       // The first and the last device of the page go, and a new one comes before them.
-      for token in [all[0], all[3]] { _ = try await client.fixture.backend.registry.forget(token: token) }
+      for token in [all[0], all[3]] { _ = try await client.fixture.backend.registry.forget(token: DeviceToken(token)) }
       try await client.register(String(repeating: "0", count: 64), user)
     }
     #expect(pages.flatMap { $0 } == all)

@@ -95,7 +95,8 @@ struct DevicesTests {
     for (token, kind) in zip(tokens, [DeviceKind.activity, .app, .pushtostart, .app]) {
       try await client.fixture.backend.registry.register(
         Registration(
-          token: token, username: user, platform: .ios, kind: kind, activity: kind == .app ? nil : "ride", now: 1000))
+          token: DeviceToken(token), username: user, platform: .ios, kind: kind, activity: kind == .app ? nil : "ride",
+          now: 1000))
     }
     let first = try #require(try await client.send("GET", "/devices?userId=\(user)&limit=1").json)
     #expect(first["devices"]?.array?.map { $0["deviceToken"]?.string } == [tokens[1]])

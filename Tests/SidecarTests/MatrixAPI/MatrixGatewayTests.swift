@@ -65,7 +65,8 @@ struct MatrixGatewayTests {
       ]))
     #expect(answer.status == 200)
     #expect(answer.body == #"{"rejected":["bad","\#(token("stranger"))","\#(token("odd"))"]}"#)
-    #expect(try await jobs(fixture, "each").map(\.addressee) == [.token(second), .token(first)])
+    #expect(
+      try await jobs(fixture, "each").map(\.addressee) == [.token(DeviceToken(second)), .token(DeviceToken(first))])
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
@@ -75,7 +76,7 @@ struct MatrixGatewayTests {
     let fixture = try await fixture("register")
     let (new, known) = (token("new"), token("known"))
     try await fixture.backend.registry.register(
-      Registration(token: known, username: "matrix-owner", platform: .ios, bundleID: "im.app", now: 7))
+      Registration(token: DeviceToken(known), username: "matrix-owner", platform: .ios, bundleID: "im.app", now: 7))
     #expect(try await notify(fixture, body([device(new), device(known)])).body == #"{"rejected":[]}"#)
     #expect(
       try await fixture.metadata(new)
@@ -97,7 +98,7 @@ struct MatrixGatewayTests {
     var note = RefusalNote(
       reason: "Unregistered", status: 410, at: 2_000_000, jobID: "j", topic: "im.app", environment: .sandbox)
     note.goneSince = 2_000_000
-    fixture.backend.registry.keep(note, of: gone)
+    fixture.backend.registry.keep(note, of: DeviceToken(gone))
     #expect(try await notify(fixture, body([device(gone, setAt: 1999)])).body == #"{"rejected":["\#(gone)"]}"#)
     #expect(try await jobs(fixture, "gone").isEmpty)
     #expect(try await fixture.metadata(gone) == nil)

@@ -116,7 +116,7 @@ struct MatrixPushTests {
       return try Job(parsing: push.job(notification, to: device, device.token ?? "", of: app))
     }
     let first = try job(Self.event + #","type":"m.room.message""#)
-    #expect(first.addressee == .token(String(repeating: "ab", count: 32)))
+    #expect(first.addressee == .token(DeviceToken(String(repeating: "ab", count: 32))))
     #expect(first.app == "com.a")
     #expect(first.priority == priority)
     #expect(first.dedupe == first.id)

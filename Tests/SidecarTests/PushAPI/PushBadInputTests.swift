@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import HTTPServer
+import PushModel
 import Registry
 import Sidecar
 import TestSupport
@@ -33,8 +34,8 @@ import Testing
     let fixture = try await SidecarFixture(sender: RecordingSender())
     let headers = try await fixture.user("bad-input")
     try await fixture.backend.registry.register(
-      Registration(token: Self.token, username: "bad-input", platform: .ios, now: 1000))
-    let keys = [RegistryKeys.userTokens("bad-input"), RegistryKeys.token(Self.token)]
+      Registration(token: DeviceToken(Self.token), username: "bad-input", platform: .ios, now: 1000))
+    let keys = [RegistryKeys.userTokens("bad-input"), RegistryKeys.token(entry: Self.token)]
     let before = try await dumps(keys, fixture)
     let (body, text) = Self.table[row]
     let answer = try await WebAnswer.ask(

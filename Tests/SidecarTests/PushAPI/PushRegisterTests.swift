@@ -31,7 +31,7 @@ struct PushRegisterTests {
     #expect(metadata?.deviceID == "phone-1")
     #expect(metadata?.bundleID == "com.push.app")
     #expect((metadata?.updatedAt ?? 0) > 1_700_000_000_000)
-    #expect(try await fixture.run("TTL", RegistryKeys.token(token)).integer ?? 0 > 31_500_000)
+    #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
   }
 
   @Test func `without an environment none is stored, and a stored one stays`() async throws {
@@ -40,7 +40,7 @@ struct PushRegisterTests {
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
     #expect(try await fixture.metadata(token)?.environment == nil)
     try await fixture.backend.registry.register(
-      Registration(token: token, username: "reg-where", platform: .ios, environment: .sandbox, now: 1))
+      Registration(token: DeviceToken(token), username: "reg-where", platform: .ios, environment: .sandbox, now: 1))
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
     #expect(try await fixture.metadata(token)?.environment == .sandbox)
   }
@@ -60,7 +60,8 @@ struct PushRegisterTests {
     let fixture = try await fixture()
     let (token, alice) = (fixture.token("reg-known"), try await fixture.user("reg-known"))
     try await fixture.backend.registry.register(
-      Registration(token: token, username: "reg-known", platform: .ios, bundleID: "com.push.other", now: 1))
+      Registration(token: DeviceToken(token), username: "reg-known", platform: .ios, bundleID: "com.push.other", now: 1)
+    )
     #expect(try await fixture.push("register", alice, #"{"token":"\#(token)"}"#).status == 200)
     #expect(try await fixture.metadata(token)?.bundleID == "com.push.other")
     let named = #"{"token":"\#(token)","bundleId":"com.push.third"}"#

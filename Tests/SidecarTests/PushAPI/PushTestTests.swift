@@ -1,5 +1,6 @@
 import EventLoop
 import JSON
+import PushModel
 import Redis
 import Registry
 import Sidecar
@@ -20,7 +21,7 @@ struct PushTestTests {
 
   private func register(_ fixture: SidecarFixture, _ token: String, _ user: String) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: token, username: user, platform: .ios, now: 1000))
+      Registration(token: DeviceToken(token), username: user, platform: .ios, now: 1000))
   }
 
   @Test func `a test push goes to all devices of the user, with every counter in the answer`() async throws {
@@ -130,7 +131,7 @@ struct PushTestTests {
     let name = "send-\(kind)"
     let (user, token) = (try await fixture.user(name), fixture.token("send-\(kind)"))
     if kind == "foreign" { try await register(fixture, token, "send-owner") }
-    if kind == "garbage" { _ = try await fixture.run("SET", RegistryKeys.token(token), "{") }
+    if kind == "garbage" { _ = try await fixture.run("SET", RegistryKeys.token(entry: token), "{") }
     _ = try await fixture.run("SADD", RegistryKeys.userTokens(name), token)
     let answer = try await fixture.push("test", user, #"{"token":"\#(token)"}"#)
     #expect(answer.status == 403)

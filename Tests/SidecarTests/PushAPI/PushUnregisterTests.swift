@@ -1,4 +1,5 @@
 import EventLoop
+import PushModel
 import Redis
 import Registry
 import Sidecar
@@ -16,7 +17,7 @@ struct PushUnregisterTests {
 
   private func register(_ fixture: SidecarFixture, _ token: String, _ user: String, app: String? = nil) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: token, username: user, platform: .ios, bundleID: app, now: 1000))
+      Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: 1000))
   }
 
   @Test func `one device is removed, and a second time nothing`() async throws {
@@ -80,7 +81,8 @@ struct PushUnregisterTests {
     let metadata = DeviceMetadata(username: "un-many", platform: .ios, updatedAt: 1, bundleID: "com.un.many")
     for token in (0..<2500).map({ fixture.token("many-\($0)") }) {
       let audience = RegistryKeys.audience("com.un.many", shard: AudienceShard.shard(of: token))
-      _ = try await fixture.run("SET", RegistryKeys.token(token), String(decoding: metadata.json(), as: UTF8.self))
+      _ = try await fixture.run(
+        "SET", RegistryKeys.token(entry: token), String(decoding: metadata.json(), as: UTF8.self))
       _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-many"), token)
       _ = try await fixture.run("ZADD", audience, "0", token)
     }
@@ -95,11 +97,11 @@ struct PushUnregisterTests {
     let user = try await fixture.user("un-garbage")
     let tokens = (0..<4).map { fixture.token("un-garbage-\($0)") }
     for (token, garbage) in zip(tokens, ["{", "[]", #"{"username":7}"#, "null"]) {
-      _ = try await fixture.run("SET", RegistryKeys.token(token), garbage)
+      _ = try await fixture.run("SET", RegistryKeys.token(entry: token), garbage)
       _ = try await fixture.run("SADD", RegistryKeys.userTokens("un-garbage"), token)
     }
     #expect(
       try await fixture.push("unregister", user).body == body(removed: 4, metadata: 0, concurrency: 8, set: 1))
-    #expect(try await fixture.run("GET", RegistryKeys.token(tokens[0])).string == "{")
+    #expect(try await fixture.run("GET", RegistryKeys.token(entry: tokens[0])).string == "{")
   }
 }

@@ -3,6 +3,7 @@ import EventLoop
 import HTTPServer
 import JSON
 import Jobs
+import PushModel
 import Redis
 import Registry
 import Sidecar
@@ -59,7 +60,7 @@ final class APIClient {
   }
 
   func metadata(_ token: String) async throws -> DeviceMetadata? {
-    try await fixture.run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+    try await fixture.run("GET", RegistryKeys.token(entry: token)).bytes.flatMap(DeviceMetadata.init(parsing:))
   }
 
   func devices(of user: String) async throws -> Set<String> {
@@ -76,7 +77,7 @@ final class APIClient {
     async throws
   {
     try await fixture.backend.registry.register(
-      Registration(token: token, username: user, platform: platform, bundleID: app, now: now))
+      Registration(token: DeviceToken(token), username: user, platform: platform, bundleID: app, now: now))
   }
 
   func stop() async {

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import PushModel
 import Registry
 import Sidecar
 
@@ -21,9 +22,9 @@ final class RecordingSender: DirectSender {
   func send(_ payload: [UInt8], to devices: [Device], concurrency: Int) async -> DirectReport {
     calls.append(
       Call(
-        payload: String(decoding: payload, as: UTF8.self), tokens: devices.map(\.token), concurrency: concurrency))
+        payload: String(decoding: payload, as: UTF8.self), tokens: devices.map(\.token.text), concurrency: concurrency))
     let results = devices.map { device in
-      let refusal = refusals[device.token]
+      let refusal = refusals[device.token.text]
       return DeviceResult(
         token: device.token, ok: refusal == nil, status: refusal?.status ?? 200,
         apnsID: refusal?.status == 0 ? "" : "id-of-\(device.token)", reason: refusal?.reason)

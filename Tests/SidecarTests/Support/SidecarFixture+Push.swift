@@ -28,7 +28,7 @@ extension SidecarFixture {
   }
 
   func metadata(_ token: String) async throws -> DeviceMetadata? {
-    try await run("GET", RegistryKeys.token(token)).bytes.flatMap(DeviceMetadata.init(parsing:))
+    try await run("GET", RegistryKeys.token(entry: token)).bytes.flatMap(DeviceMetadata.init(parsing:))
   }
 
   func audience(_ app: String, of token: String) async throws -> Bool {

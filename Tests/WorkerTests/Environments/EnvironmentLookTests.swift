@@ -1,6 +1,7 @@
 import APNs
 import PushModel
 import Registry
+import TestSupport
 import Testing
 
 @testable import Worker

@@ -1,5 +1,6 @@
 import EventLoop
 import Jobs
+import PushModel
 import Registry
 import TestSupport
 import Testing
@@ -42,7 +43,7 @@ struct FairSendWindowTests {
 
     private func send(_ draft: PushDraft) {
       sent.append(draft)
-      log.append(draft.device.token)
+      log.append(draft.device.token.text)
     }
 
     private func postpone(_ job: SendWindow.Postponed) {

@@ -1,5 +1,6 @@
 import Activities
 import Policy
+import PushModel
 import Registry
 
 /// What Redis knows of a Live Activity.
@@ -21,7 +22,7 @@ struct ActivityFacts: Sendable {
   var showsWholeTokens = false
   var text: TimeText
 
-  func shown(_ token: String) -> String { showsWholeTokens ? token : Words.shortened(token) }
+  func shown(_ token: DeviceToken) -> String { showsWholeTokens ? token.text : Words.shortened(token.text) }
 
   /// The newest states: of all devices, then of users with states of their own, in the order of their names.
   var states: [(user: String?, newest: ActivityState.Newest)] {

@@ -5,6 +5,7 @@ public import Registry
 
 /// A device, or an entry of a set that should be one.
 public struct DeviceFacts: Sendable, Equatable {
+  /// A token, unless the entry is none.
   public let token: String
   /// The registration; nil if there is none, or if it cannot be read.
   public internal(set) var metadata: DeviceMetadata?

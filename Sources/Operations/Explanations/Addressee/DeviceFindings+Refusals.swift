@@ -5,7 +5,7 @@ import Registry
 extension DeviceFindings {
   /// A device of the user was removed. A problem only if the user has no other.
   func removed(_ note: RefusalNote) -> Finding {
-    let name = facts.shown(note.token ?? "")
+    let name = facts.shown(note.token?.text ?? "")
     return Finding(
       facts.devices.isEmpty ? .problem : .fact,
       "Device \(name) was removed: APNs refused it with \(described(note)), job \(note.jobID).", since: note.at,

@@ -32,7 +32,7 @@ struct DeviceFindings {
     case .noMetadata:
       finding.text = "The registration of device \(name) has expired or was deleted."
       finding.fix = "Let the app register again; it should do so whenever it is opened."
-    case .malformedToken, .invalidMetadata, .otherApp:
+    case .malformedToken, .otherForm, .invalidMetadata, .otherApp:
       finding.text = "Device \(name) cannot be used: \(Words.removal(removal.rawValue))."
       finding.fix = "Let the app register again. The next push removes the entry."
     }

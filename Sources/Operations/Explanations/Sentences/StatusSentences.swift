@@ -17,7 +17,7 @@ enum StatusSentences {
   static func uniqueIDs(_ record: JobResult) -> [String] {
     record.results.lazy.compactMap { result in
       result.uniqueID.map {
-        "Apple's Push Notifications Console finds the push to \(Words.shortened(result.token)) by apns-unique-id \($0)."
+        "Apple's Push Notifications Console finds the push to \(Words.shortened(result.token.text)) by apns-unique-id \($0)."
       }
     }.prefix(shownUniqueIDs).map { $0 }
   }

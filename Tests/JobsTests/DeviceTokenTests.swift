@@ -1,0 +1,71 @@
+import TestSupport
+import Testing
+
+@testable import Jobs
+@testable import PushModel
+
+/// The one form of a device token.
+struct DeviceTokenTests {
+  private static let lower = String(repeating: "0a1b2c3d4e5f6789", count: 4)
+  private static let upper = lower.uppercased()
+
+  @Test func `a token of 64 or more hexadecimal digits is in lower case, whichever case came in`() {
+    let mixed = "0A1b" + Self.lower.dropFirst(4)
+    for text in [Self.lower, Self.upper, mixed] { #expect(DeviceToken(text).text == Self.lower) }
+    #expect(Set([DeviceToken(Self.lower), DeviceToken(Self.upper), DeviceToken(mixed)]).count == 1)
+    let longer = Self.upper + "FF"
+    #expect(DeviceToken(longer).text == longer.lowercased())
+  }
+
+  @Test(arguments: [
+    String(upper.dropLast()), "fcm:" + upper, upper + "-X", "c2Vy:APA91bH" + upper, "", "A",
+  ])
+  func `every other text stays as it came`(text: String) {
+    #expect(DeviceToken(text).text == text)
+    #expect(DeviceToken.isOwnForm(Array(text.utf8)))
+  }
+
+  @Test func `the token of an android device stays as it came`() {
+    #expect(DeviceToken(verbatim: Self.upper).text == Self.upper)
+    #expect(DeviceToken(verbatim: Self.upper) != DeviceToken(Self.upper))
+  }
+
+  @Test func `an entry is the token's own form unless it has an upper-case digit`() {
+    #expect(DeviceToken.isOwnForm(Array(Self.lower.utf8)))
+    #expect(!DeviceToken.isOwnForm(Array(Self.upper.utf8)))
+    for place in 0..<64 where Self.lower.utf8[Self.lower.utf8.index(Self.lower.startIndex, offsetBy: place)] >= 0x61 {
+      var entry = Array(Self.lower.utf8)
+      entry[place] -= 0x20
+      #expect(!DeviceToken.isOwnForm(entry))
+      #expect(DeviceToken(String(decoding: entry, as: UTF8.self)).text == Self.lower)
+    }
+  }
+
+  @Test func `only a token of APNs with letters has an upper-case form`() {
+    #expect(DeviceToken(Self.lower).upperCased == Self.upper)
+    #expect(DeviceToken(String(repeating: "1", count: 64)).upperCased == nil)
+    #expect(DeviceToken("token-of-android-0123456789").upperCased == nil)
+    #expect(DeviceToken(verbatim: Self.upper).upperCased == nil)
+  }
+
+  @Test func `a token is well-formed in either case, up to 512 characters`() {
+    for count in [63, 64, 512] { #expect(DeviceToken.isWellFormed(String(repeating: "aF", count: count / 2))) }
+    #expect(!DeviceToken.isWellFormed(String(repeating: "a", count: 513)))
+    #expect(!DeviceToken.isWellFormed(String(repeating: "a", count: 19)))
+    #expect(!DeviceToken.isWellFormed(Self.lower + " "))
+    #expect(!DeviceToken.isWellFormed(Self.lower + "\0"))
+  }
+
+  @Test func `a job names a device in one form`() throws {
+    let named = try Job(parsing: Array(#"{"to":{"token":"\#(Self.upper)"},"title":"t"}"#.utf8))
+    #expect(named.addressee == .token(DeviceToken(Self.lower)))
+    let list = try Job(parsing: Array(#"{"to":{"tokens":["\#(Self.upper)","\#(Self.lower)"]},"title":"t"}"#.utf8))
+    #expect(list.addressee == .tokens([DeviceToken(Self.lower), DeviceToken(Self.lower)]))
+  }
+
+  @Test func `what a worker of before has left open is found again`() {
+    let state = AttemptState(json: Array(#"{"open":["\#(Self.upper)"],"uncertain":["\#(Self.upper)"]}"#.utf8))
+    #expect(state.open == [DeviceToken(Self.lower)])
+    #expect(state.uncertain == [DeviceToken(Self.lower)])
+  }
+}
