@@ -69,8 +69,8 @@ open class Push {
   unowned(unsafe) final var previous: Push?
 
   public init(
-    token: String, apnsID: String, shared: SharedContent, owner: PushOwner? = nil,
-    evidence: TokenEvidence = TokenEvidence(), completion: (@EventLoop (SendOutcome) -> Void)? = nil
+    token: String, apnsID: String, shared: SharedContent, owner: PushOwner? = nil, evidence: TokenEvidence,
+    completion: (@EventLoop (SendOutcome) -> Void)? = nil
   ) {
     self.token = token
     self.apnsID = apnsID
@@ -90,17 +90,21 @@ public enum PushOwner: Sendable, Hashable {
   case instance(String)
 }
 
-/// Whether a refusal says something about a token, or only that the push was sent to the wrong place.
+/// Whether a refusal says something about a token, or only that the push was sent to the wrong place. Whoever sends a push
+/// states it: there is no default.
 public struct TokenEvidence: Sendable, Equatable {
   /// `BadDeviceToken`: false if the other environment is asked, too.
   public let ofEnvironment: Bool
   /// `DeviceTokenNotForTopic`: false if the topic is not the one that the device was registered with.
   public let ofTopic: Bool
 
-  public init(ofEnvironment: Bool = true, ofTopic: Bool = true) {
+  public init(ofEnvironment: Bool, ofTopic: Bool) {
     self.ofEnvironment = ofEnvironment
     self.ofTopic = ofTopic
   }
+
+  /// Of a push that is about no device's token.
+  public static let none = TokenEvidence(ofEnvironment: false, ofTopic: false)
 
   func counts(_ reason: String?) -> Bool { reason == "BadDeviceToken" ? ofEnvironment : ofTopic }
 }

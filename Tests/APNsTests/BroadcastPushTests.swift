@@ -18,7 +18,7 @@ struct BroadcastPushTests {
     let topic = SharedContent.channels(of: bundleID)
     return Push(
       token: id, apnsID: TestPush.id(1),
-      shared: SharedContent(message: message, topic: topic, environment: .sandbox, isBroadcast: true))
+      shared: SharedContent(message: message, topic: topic, environment: .sandbox, isBroadcast: true), evidence: .none)
   }
 
   /// The header block, by name.

@@ -52,7 +52,7 @@ extension SimulatorTests {
           shared: SharedContent(
             message: Push.Message(
               payload: TestPush.payload, pushType: .voip, priority: 10, expiration: 1_900_000_000, collapseID: "score"),
-            topic: "com.a.voip", environment: .sandbox),
+            topic: "com.a.voip", environment: .sandbox), evidence: .none,
           completion: completion)
       }
       #expect(outcome.isAccepted)

@@ -58,11 +58,11 @@ struct RouteTests {
       _ = route.recordToken(of: push, isSuspect: true, reason: reason)
     }
     for number in 0..<100 {
-      record(number, "BadDeviceToken", TokenEvidence(ofEnvironment: false))
-      record(number, "DeviceTokenNotForTopic", TokenEvidence(ofTopic: false))
+      record(number, "BadDeviceToken", TokenEvidence(ofEnvironment: false, ofTopic: true))
+      record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: true, ofTopic: false))
     }
     #expect(!route.isRemovalStopped)
-    for number in 0..<100 { record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: false)) }
+    for number in 0..<100 { record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: false, ofTopic: true)) }
     #expect(route.isRemovalStopped)
   }
 

@@ -18,7 +18,7 @@ enum TestPush {
     _ number: Int = 1, token: String = token, topic: String = "com.example.demo", pushType: PushType = .alert,
     priority: Int? = nil, expiration: Int64? = nil, collapseID: String? = nil, apnsID: String? = nil,
     payload: [UInt8] = payload, owner: PushOwner? = nil, environment: PushEnvironment = .production,
-    evidence: TokenEvidence = TokenEvidence(),
+    evidence: TokenEvidence = TokenEvidence(ofEnvironment: true, ofTopic: true),
     completion: @escaping @EventLoop (SendOutcome) -> Void = { _ in }
   ) -> Push {
     let message = Push.Message(

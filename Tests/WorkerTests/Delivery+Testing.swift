@@ -32,7 +32,7 @@ extension Delivery {
 
   /// Drafts for devices named `<name>0`, `<name>1` and so on.
   func drafts(_ count: Int, named name: String, app: String = "com.example") -> [PushDraft] {
-    let content = PushContent(self, payload: [], bundleID: app, environment: .sandbox)
+    let content = PushContent(self, payload: [], bundleID: app, environment: .sandbox, isLastToAsk: true)
     return (0..<count).map { number in
       PushDraft(delivery: self, device: Device(token: "\(name)\(number)"), content: content, page: nil)
     }

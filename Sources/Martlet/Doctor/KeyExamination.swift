@@ -65,7 +65,7 @@ struct KeyExamination {
           shared: SharedContent(
             message: Push.Message(
               payload: Array(#"{"aps":{}}"#.utf8), pushType: .background, priority: 5, expiration: 0),
-            topic: question.bundleID, environment: question.environment)
+            topic: question.bundleID, environment: question.environment), evidence: .none
         ) { continuation.resume(returning: $0) })
     }
     let refused = client.refusedKeys.filter { !$0.signs }.map(\.keyID)

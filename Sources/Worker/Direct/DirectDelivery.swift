@@ -102,11 +102,14 @@ private final class DirectAttempt {
 
   private func send(_ place: DirectPush) {
     let device = devices[place.index]
-    let topic = PushType.alert.topic(bundleID: composer.bundleID(of: device) ?? "")
+    let app = composer.bundleID(of: device) ?? ""
+    let topic = PushType.alert.topic(bundleID: app)
+    let isLastToAsk = place.first != nil || composer.clientElsewhere(of: app, than: place.environment) == nil
     let push = Push(
       token: device.token.text, apnsID: place.apnsID,
       shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
-      owner: device.username.map(PushOwner.user))
+      owner: device.username.map(PushOwner.user),
+      evidence: device.evidence(of: .alert, app: app, isLastToAsk: isLastToAsk))
     push.completion = { [self] sent in
       guard answered(sent, push, place) else { return }
       sendNext()

@@ -12,11 +12,23 @@ struct RemovalProof {
   let defaultBundleID: String?
 
   func holds(for answer: APNsAnswer) -> Bool {
-    guard answer.status == 400, let kind = device.kind else { return true }
-    if answer.reason == "DeviceTokenNotForTopic" {
-      return device.bundleID == bundleID && pushType.isSent(to: kind)
-    }
+    guard answer.status == 400, device.kind != nil else { return true }
+    if answer.reason == "DeviceTokenNotForTopic" { return device.isOwnTopic(of: pushType, app: bundleID) }
     // The keys of another app may serve another environment.
     return device.bundleID ?? defaultBundleID == bundleID
+  }
+}
+
+extension Device {
+  /// What a refusal of a push to the device says about its token. `isLastToAsk` is false if the other environment is asked about
+  /// a token that this one does not know.
+  func evidence(of pushType: PushType, app bundleID: String, isLastToAsk: Bool) -> TokenEvidence {
+    TokenEvidence(ofEnvironment: isLastToAsk, ofTopic: isOwnTopic(of: pushType, app: bundleID))
+  }
+
+  /// Whether the topic is the one that the device was registered with, as far as that is known.
+  fileprivate func isOwnTopic(of pushType: PushType, app bundleID: String) -> Bool {
+    guard let kind else { return true }
+    return self.bundleID == bundleID && pushType.isSent(to: kind)
   }
 }

@@ -20,7 +20,7 @@ final class PushContent: SharedContent {
 
   init(
     _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
-    isLastToAsk: Bool = true
+    isLastToAsk: Bool
   ) {
     self.bundleID = bundleID
     self.client = client

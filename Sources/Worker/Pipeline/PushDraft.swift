@@ -36,14 +36,8 @@ final class PushDraft: Push {
       token: device.token.text,
       apnsID: Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token.text),
       shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.username.map(PushOwner.user),
-      evidence: TokenEvidence(
-        ofEnvironment: content.isLastToAsk, ofTopic: PushDraft.isToOwnTopic(of: device, content)))
-  }
-
-  /// Whether the topic is the one that the device was registered with, as far as that is known.
-  private static func isToOwnTopic(of device: Device, _ content: PushContent) -> Bool {
-    guard let kind = device.kind else { return true }
-    return content.message.pushType.isSent(to: kind) && device.bundleID == content.bundleID
+      evidence: device.evidence(
+        of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))
   }
 
   override func ended(_ outcome: SendOutcome) {

@@ -82,7 +82,7 @@ enum FrameInput {
       token: String(repeating: "ab", count: 32), apnsID: "00000000-0000-4000-8000-000000000000",
       shared: SharedContent(
         message: Push.Message(payload: Array(#"{"aps":{"alert":"hello"}}"#.utf8)), topic: "com.example.app",
-        environment: .production)
+        environment: .production), evidence: .none
     ) { _ in }
   }
 }

@@ -179,13 +179,39 @@ import Testing
   // MARK: - Test pushes
 
   @EventLoop
-  private func testPush(_ devices: [Device]) async throws -> DirectReport {
+  private func testPush(_ devices: [Device]) async throws -> (report: DirectReport, stoppedRemovals: [RouteNotice]) {
     let clients = AppClients(fallback: try two.configuration(), metrics: Metrics(), log: .silent)
     defer { clients.close() }
     let registry = Registry(connection: two.fleet.connection, log: .silent)
     let composer = PushComposer(bundleID: TwoEnvironments.app, environment: .production, clients: clients)
     let direct = DirectDelivery(clients: clients, registry: registry, composer: composer, log: .silent)
-    return await direct.send(Array(#"{"aps":{"alert":"x"}}"#.utf8), to: devices, concurrency: 2)
+    let report = await direct.send(Array(#"{"aps":{"alert":"x"}}"#.utf8), to: devices, concurrency: 2)
+    return (report, clients.stoppedRemovals)
+  }
+
+  /// Devices of more users than the removal guard needs.
+  private func devicesOfMany() -> [Device] {
+    (0..<30).map { number in
+      Device(
+        token: two.fleet.uniqueToken(), username: two.fleet.unique("owner\(number)"), bundleID: TwoEnvironments.app,
+        updatedAt: 1_700_000_000_000, kind: .app)
+    }
+  }
+
+  @Test func `test pushes that find their devices in the other environment stop no removal`() async throws {
+    let devices = devicesOfMany()
+    for device in devices { try await two.refuse(device.token, in: .production) }
+    let (report, stoppedRemovals) = try await testPush(devices)
+    #expect(report.results.allSatisfy { $0.status == 200 })
+    #expect(stoppedRemovals == [])
+  }
+
+  @Test func `test pushes to tokens that no environment knows stop the removal, as jobs do`() async throws {
+    let devices = devicesOfMany()
+    for device in devices { try await two.refuse(device.token, in: .production, .sandbox) }
+    let (report, stoppedRemovals) = try await testPush(devices)
+    #expect(report.results.allSatisfy { $0.status == 400 })
+    #expect(stoppedRemovals.map(\.environment) == [.sandbox])
   }
 
   @Test func `a test push finds its device in the other environment, too`() async throws {
@@ -199,7 +225,7 @@ import Testing
         token: DeviceToken(token), username: user, bundleID: "com.example.demo", updatedAt: 1_700_000_000_000,
         kind: kind)
     }
-    let report = try await testPush([device(token), device(gone), device(two.fleet.uniqueToken(), .voip)])
+    let (report, _) = try await testPush([device(token), device(gone), device(two.fleet.uniqueToken(), .voip)])
     #expect(report.results.map(\.status) == [200, 400, 0])
     #expect(report.results[2].reason == "WrongTokenKind")
     #expect(report.staleRemoved == 1)
