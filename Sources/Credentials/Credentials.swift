@@ -32,10 +32,11 @@ public final class Credentials {
     keys: ["records", "digests", "uses", "mark"], arguments: ["name", "current", "new", "secrets..."],
     """
     if redis.call('HGET', records, name) ~= current then return 0 end
+    redis.call('HLEN', digests)
     redis.call('PERSIST', records)
     for at = secrets + 1, #ARGV, 2 do
       redis.call('HDEL', digests, ARGV[at])
-      redis.call('HDEL', uses, ARGV[at + 1])
+      redis.pcall('HDEL', uses, ARGV[at + 1])
     end
     if new == '' then redis.call('HDEL', records, name) else redis.call('HSET', records, name, new) end
     if mark ~= records then redis.call('SET', mark, '1') end

@@ -33,7 +33,8 @@ extension QueueScripts {
   /// - `mode`: the delivery mode; at-most-once writes no in-flight list.
   ///
   /// Returns false if the heartbeat has expired or the seal is lost, otherwise a ``ClaimAnswer``. If nothing has
-  /// landed, the error that the preceding BLMOVE met, if it met one: its reply was left out.
+  /// landed, the error that the preceding BLMOVE met, if it met one: its reply was left out. An error if the key of the
+  /// in-flight list holds another type: the jobs go back to where they came from.
   static let claim = RedisScript(
     keys: ["source", "inflight", "heartbeat", "seal", "dead", "control", "queue"],
     arguments: ["count", "nonces", "mode"],
@@ -94,7 +95,13 @@ extension QueueScripts {
       if state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
-    if n > 0 and mode ~= 'at-most-once' then redis.call('LPUSH', inflight, unpack(jobs, 4, n + 3)) end
+    if n > 0 and mode ~= 'at-most-once' then
+      local held = redis.pcall('LPUSH', inflight, unpack(jobs, 4, n + 3))
+      if type(held) == 'table' then
+        for k = n + 3, 4, -1 do redis.call('RPUSH', source, marker .. jobs[k]) end
+        return held
+      end
+    end
     jobs[1], jobs[2] = asked and {state, asked} or state, dropped
     if buried[1] then collectgarbage() end
     return jobs

@@ -89,11 +89,11 @@ extension QueueScripts {
     \(ControlScripts.changing)
     local kind, dropped, before = redis.call('TYPE', target).ok, 0, nil
     if kind ~= 'none' and kind ~= 'zset' then return -1 end
+    if replaced ~= inflight then before = select(3, locate(due, {s = replaced})) end
     if not take() then return 0 end
     \(RedisScript.clock)
     if score == '' then score = string.format('%.0f', now + delay) end
     if paused ~= '' and redis.pcall('HEXISTS', held, paused) ~= 1 then score = string.format('%.0f', now) end
-    if replaced ~= inflight then before = select(3, locate(due, {s = replaced})) end
     redis.call('ZADD', target, score, moved)
     if before and before ~= moved then redis.call('ZREM', replaced, before) end
     if due ~= inflight then

@@ -52,6 +52,21 @@ struct SeveralSecretsTests {
     }
   }
 
+  @Test func `all secrets are revoked, also if it cannot be noted when they were used`() async throws {
+    let fixture = try await Fixture()
+    let credentials = Credentials(connection: fixture.redis)
+    for label in ["default", "phone"] { #expect(try await credentials.add(credential("unused", label)) == nil) }
+    let uses = CredentialKeys.lastUses(.user)
+    _ = try await fixture.run("DEL", uses)
+    _ = try await fixture.run("SET", uses, "another type")
+    #expect(try await credentials.revoke(.user, "unused"))
+    _ = try await fixture.run("DEL", uses)
+    for label in ["default", "phone"] {
+      #expect(try await credentials.enabled(.user, "unused", secret: "unused \(label)") == nil)
+    }
+    #expect(try await credentials.list(.user).allSatisfy { $0.name != "unused" })
+  }
+
   @Test func `a batch is added as if one after the other, up to the limit`() async throws {
     let credentials = Credentials(connection: try await Fixture().redis)
     let labels = (0...Credential.maximumSecrets).map { "l\($0)" }

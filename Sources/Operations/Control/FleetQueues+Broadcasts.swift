@@ -149,7 +149,7 @@ extension FleetQueues {
   /// Resumes a broadcast, which is not cancelled any more, and moves its job to the front of the queue. `word` is a seal, for
   /// a queue that has none.
   ///
-  /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list.
+  /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list, or the seal's not a string.
   static let release = RedisScript(
     keys: ["control", "held", "due", "scheduled", "queue", "seal", "cancelled"], arguments: ["id", "word"],
     """
@@ -159,11 +159,10 @@ extension FleetQueues {
     \(FleetQueues.advancing)
     local kind = redis.call('TYPE', queue).ok
     if kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
-    redis.pcall('ZREM', cancelled, id)
-    local wasPaused = unpause(control, held, id)
     local _, score, element = locate(due, {s = scheduled})
-    if not element or tonumber(score) ~= \(QueueLimits.withoutDate) then return wasPaused and 1 or 0 end
-    advance(due, scheduled, element, queue, seal, word)
-    return 1
+    local waits = element and tonumber(score) == \(QueueLimits.withoutDate)
+    if waits then advance(due, scheduled, element, queue, seal, word) end
+    redis.pcall('ZREM', cancelled, id)
+    return (unpause(control, held, id) or waits) and 1 or 0
     """)
 }

@@ -54,12 +54,13 @@ extension FleetQueues {
     """)
 
   /// Lua: `advance(due, set, element, queue, seal, word)` moves a job of a sorted set to the front of its queue. `word` is a
-  /// seal, for a queue that has none.
+  /// seal, for a queue that has none. The seal is read before the first write.
   nonisolated static let advancing = """
     local function advance(due, set, element, queue, seal, word)
+      local known = redis.call('GET', seal)
       redis.call('ZREM', set, element)
-      redis.call('SET', seal, word, 'NX')
-      redis.call('RPUSH', queue, '\(Seal.marker)' .. redis.call('GET', seal) .. ' ' .. element)
+      if not known then redis.call('SET', seal, word) end
+      redis.call('RPUSH', queue, '\(Seal.marker)' .. (known or word) .. ' ' .. element)
       redis.call('DEL', due)
     end
     """
@@ -67,7 +68,7 @@ extension FleetQueues {
   /// Moves a retried or scheduled job to the front of its queue, but no paused broadcast. `word` is a seal, for a queue that
   /// has none.
   ///
-  /// Returns 1, or 0 if the job is not there any more. An error if the queue's key is not a list.
+  /// Returns 1, or 0 if the job is not there any more. An error if the queue's key is not a list, or the seal's not a string.
   static let runDue = RedisScript(
     keys: ["due", "retry", "scheduled", "queue", "seal"], arguments: ["word"],
     """

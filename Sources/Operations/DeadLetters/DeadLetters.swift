@@ -21,12 +21,13 @@ public struct DeadLetters {
   /// - `id`: a job that is requeued is not cancelled any more.
   /// - `word`: a seal, for a queue that has none.
   ///
-  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list.
+  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list, or the seal's not a string.
   private static let take = RedisScript(
     keys: ["dead", "queue", "seal", "cancelled"], arguments: ["score", "length", "letter", "requeued", "id", "word"],
     """
     local kind, element = redis.call('TYPE', queue).ok, requeued
     if requeued ~= '' and kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
+    local known = requeued ~= '' and redis.call('GET', seal)
     length = tonumber(length)
     local function whole()
       for i = 0, redis.call('ZCOUNT', dead, score, score) - 1 do
@@ -42,8 +43,8 @@ public struct DeadLetters {
     if not letter or redis.call('ZREM', dead, letter) == 0 then return 0 end
     if requeued ~= '' then
       redis.pcall('ZREM', cancelled, id)
-      redis.call('SET', seal, word, 'NX')
-      redis.call('LPUSH', queue, '\(Seal.marker)' .. redis.call('GET', seal) .. ' ' .. element)
+      if not known then redis.call('SET', seal, word) end
+      redis.call('LPUSH', queue, '\(Seal.marker)' .. (known or word) .. ' ' .. element)
     end
     return 1
     """)

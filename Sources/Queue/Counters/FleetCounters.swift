@@ -105,9 +105,9 @@ enum CounterScript {
     """
     local now = math.floor(tonumber(redis.call('TIME')[1]) / 60)
     if now ~= tonumber(number) then return now end
-    for _, counters in ipairs({{minute, minuteLife}, {hour, hourLife}}) do
-      local key, life = counters[1], counters[2]
-      local room = tonumber(most) - redis.call('HLEN', key)
+    local all = {{minute, minuteLife, redis.call('HLEN', minute)}, {hour, hourLife, redis.call('HLEN', hour)}}
+    for _, counters in ipairs(all) do
+      local key, life, room = counters[1], counters[2], tonumber(most) - counters[3]
       for place = additions + 1, #ARGV, 3 do
         local field, fallback, amount = ARGV[place], ARGV[place + 1], ARGV[place + 2]
         if fallback ~= '' and room <= 0 and redis.call('HEXISTS', key, field) == 0 then field = fallback end
