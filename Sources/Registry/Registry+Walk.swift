@@ -9,6 +9,11 @@ extension Registry {
     return try await connection.send(claim).string == "OK"
   }
 
+  /// Lets another process begin at once: this one has claimed the walk and did not complete it.
+  public func releaseWalk() async throws(RedisError) {
+    _ = try await connection.send(RedisCommand("DEL", RegistryKeys.walk))
+  }
+
   /// Unites devices with other forms of their tokens, and gives those without an app this one, in a part of the devices of a
   /// server. Returns how many got the app, and where the next part begins; nil after the last.
   public func assume(

@@ -54,7 +54,7 @@ public enum RegistryKeys {
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
 
   /// String with a TTL: the default app, while no process looks for devices without an app.
-  static let walk = "martlet:{registry}:walk"
+  package static let walk = "martlet:{registry}:walk"
 
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
   /// of ``AudienceShard/count``.

@@ -16,8 +16,16 @@ final class DefaultAppWalk {
   private let registry: Registry
   private let app: String
   private let log: Log
-  private var timer: LoopTimer?
+  private var phase = Phase.idle
   private var walk: Task<Void, Never>?
+
+  private enum Phase {
+    case idle
+    /// Begins again with each interval.
+    case running(LoopTimer)
+    /// The worker stops. Nothing begins any more.
+    case stopped
+  }
 
   init(registry: Registry, app: String, log: Log) {
     self.registry = registry
@@ -25,17 +33,21 @@ final class DefaultAppWalk {
     self.log = log
   }
 
-  /// Begins. Call it once Redis can be reached.
+  /// Begins, unless it has begun or was stopped. Call it once Redis can be reached.
   func start() {
-    guard timer == nil else { return }
-    timer = .every(DefaultAppWalk.interval) { [weak self] in self?.begin() }
+    guard case .idle = phase else { return }
+    phase = .running(.every(DefaultAppWalk.interval) { [weak self] in self?.begin() })
     begin()
   }
 
+  /// Ends early. Another worker may begin as soon as ``close()`` has returned.
   func stop() {
-    timer = nil
+    phase = .stopped
     walk?.cancel()
   }
+
+  /// Returns when nothing is looked for any more. Call it after ``stop()``.
+  func close() async { await walk?.value }
 
   private func begin() {
     walk = EventLoop.start { [registry, app, log] in
@@ -43,6 +55,7 @@ final class DefaultAppWalk {
         let seconds = Int(DefaultAppWalk.interval.components.seconds) - 1
         guard try await registry.claimWalk(forApp: app, seconds: seconds) else { return }
         let count = try await DefaultAppWalk.run(registry, app)
+        if Task.isCancelled { try await registry.releaseWalk() }
         if count > 0 {
           log.info("devices without an app got the default app", ["app": .init(app), "devices": .init(count)])
         }

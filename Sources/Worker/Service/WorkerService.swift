@@ -194,6 +194,7 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
+    await walk?.close()
     // Before the worker leaves: the answer to that shows that the counters were written.
     counters.stop()
     await queue.leave()

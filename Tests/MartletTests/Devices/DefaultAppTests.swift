@@ -1,8 +1,12 @@
+import EventLoop
 import Foundation
 import Redis
 import Registry
+import Telemetry
 import TestSupport
 import Testing
+
+@testable import Worker
 
 /// Devices that other programs wrote without an app.
 struct DefaultAppTests {
@@ -27,5 +31,35 @@ struct DefaultAppTests {
     #expect(try await fleet.record(id).results.map(\.token) == [bare])
     #expect(try await fleet.redis("GET", RegistryKeys.token(entry: other)).string?.contains("com.example.else") == true)
     #expect(try await worker.stop() == 0)
+  }
+  // MARK: - A worker that stops
+
+  @EventLoop
+  private func walk(_ fleet: Fleet) -> DefaultAppWalk {
+    DefaultAppWalk(
+      registry: Registry(connection: fleet.connection, log: .silent), app: "com.example.demo", log: .silent)
+  }
+
+  @Test @EventLoop
+  func `a worker that stops does not look for devices at its next heartbeat`() async throws {
+    let fleet = try await Fleet()
+    let walk = walk(fleet)
+    walk.stop()
+    walk.start()
+    await walk.close()
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.walk).integer == 0)
+  }
+
+  @Test @EventLoop
+  func `a worker that stops while it looks for devices leaves that to another one`() async throws {
+    let fleet = try await Fleet()
+    let (first, second) = (walk(fleet), walk(fleet))
+    first.start()
+    first.stop()
+    await first.close()
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.walk).integer == 0)
+    second.start()
+    await second.close()
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.walk).integer == 1)
   }
 }
