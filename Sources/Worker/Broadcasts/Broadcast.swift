@@ -33,10 +33,7 @@ final class Broadcast {
     self.composer = composer
     self.enter = enter
     self.onEnd = onEnd
-    let inFlight = SendWindow.maximumWaitingInFlight(of: context.permits.maximum)
-    progress = BroadcastProgress(
-      emptyTally: delivery.emptyTally,
-      maximumUncommitted: max(inFlight - BroadcastProgress.pageSize, BroadcastProgress.maximumUncommitted))
+    progress = BroadcastProgress(emptyTally: delivery.emptyTally)
   }
 
   var isWaiting: Bool { progress.isWaiting }
