@@ -53,7 +53,7 @@ public enum RegistryKeys {
   /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
 
-  /// String with a TTL: the default app, while no process looks for devices without an app.
+  /// String with a TTL: the default app, while no process looks through all devices.
   package static let walk = "martlet:{registry}:walk"
 
   /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one

@@ -123,7 +123,7 @@ struct DeviceKindTests {
     var cursors = (0..<fixture.registry.serverCount).map { ($0, Optional("0")) }
     while let (server, from) = cursors.popLast() {
       guard let from else { continue }
-      let part = try await fixture.registry.assume(app: "com.default", server: server, from: from)
+      let part = try await fixture.registry.tidy(app: "com.default", server: server, from: from)
       cursors.append((server, part.next))
     }
     for token in [bare, anonymous] {

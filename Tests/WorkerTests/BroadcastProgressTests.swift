@@ -163,7 +163,7 @@ struct BroadcastProgressTests {
       }
       if case .submit(let devices, let page)? = waiting.last {
         sent += devices.count
-        inFlight.append((page, devices.map(\.token)))
+        inFlight.append((page, devices.map(\.token.text)))
         waiting = progress.submitted(page, pushes: devices.count)
       } else if let chosen = inFlight.indices.randomElement(using: &random) {
         #expect(sent == min(10 * size, committed / size * size + 400), "the window is not used")

@@ -40,7 +40,7 @@ package final class WorkerService {
   private let pipeline: Pipeline
   private let reporter: WorkerReporter
   /// Nil without a default app.
-  private let walk: DefaultAppWalk?
+  private let walk: DeviceWalk
   /// Nil in polling-only mode.
   private let concurrency: ConcurrencyControl?
   /// Counts the events of this process.
@@ -97,7 +97,7 @@ package final class WorkerService {
       observer: JobObserver(
         metrics: pipelineMetrics, counters: counters, tracer: tracer, refusals: RefusalNotes(registry: registry),
         log: log), events: events, log: log)
-    walk = configuration.bundleID.map { DefaultAppWalk(registry: registry, app: $0, log: log) }
+    walk = DeviceWalk(registry: registry, app: configuration.bundleID, log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
     self.pipeline = pipeline
@@ -154,7 +154,7 @@ package final class WorkerService {
   package func stop() async {
     if phase == .running { phase = .finishing }
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
-    walk?.stop()
+    walk.stop()
     queue.stopClaiming()
     pipeline.stopBroadcasts()
     await finishWithinGrace()
@@ -194,7 +194,7 @@ package final class WorkerService {
     // Pushes that were ended by closing are settled at the end of this turn.
     await EventLoop.endOfTurn()
     await queue.handBackAll()
-    await walk?.close()
+    await walk.close()
     // Before the worker leaves: the answer to that shows that the counters were written.
     counters.stop()
     await queue.leave()
@@ -215,7 +215,7 @@ package final class WorkerService {
     case .crashed(let jobs): pipeline.recordCrashed(jobs)
     case .leaseConfirmed:
       pipeline.leaseConfirmed()
-      walk?.start()
+      walk.start()
     case .leaseLost: pipeline.leaseLost()
     case .cancelled: pipeline.broadcasts.stopCancelled()
     case .broadcastsPaused(let queueIndex): pipeline.pauseBroadcasts(queueIndex: queueIndex)

@@ -32,11 +32,12 @@ struct DefaultAppTests {
     #expect(try await fleet.redis("GET", RegistryKeys.token(entry: other)).string?.contains("com.example.else") == true)
     #expect(try await worker.stop() == 0)
   }
+
   // MARK: - A worker that stops
 
   @EventLoop
-  private func walk(_ fleet: Fleet) -> DefaultAppWalk {
-    DefaultAppWalk(
+  private func walk(_ fleet: Fleet) -> DeviceWalk {
+    DeviceWalk(
       registry: Registry(connection: fleet.connection, log: .silent), app: "com.example.demo", log: .silent)
   }
 

@@ -193,14 +193,15 @@ import Testing
   private func devicesOfMany() -> [Device] {
     (0..<30).map { number in
       Device(
-        token: two.fleet.uniqueToken(), username: two.fleet.unique("owner\(number)"), bundleID: TwoEnvironments.app,
+        token: DeviceToken(two.fleet.uniqueToken()), username: two.fleet.unique("owner\(number)"),
+        bundleID: TwoEnvironments.app,
         updatedAt: 1_700_000_000_000, kind: .app)
     }
   }
 
   @Test func `test pushes that find their devices in the other environment stop no removal`() async throws {
     let devices = devicesOfMany()
-    for device in devices { try await two.refuse(device.token, in: .production) }
+    for device in devices { try await two.refuse(device.token.text, in: .production) }
     let (report, stoppedRemovals) = try await testPush(devices)
     #expect(report.results.allSatisfy { $0.status == 200 })
     #expect(stoppedRemovals == [])
@@ -208,7 +209,7 @@ import Testing
 
   @Test func `test pushes to tokens that no environment knows stop the removal, as jobs do`() async throws {
     let devices = devicesOfMany()
-    for device in devices { try await two.refuse(device.token, in: .production, .sandbox) }
+    for device in devices { try await two.refuse(device.token.text, in: .production, .sandbox) }
     let (report, stoppedRemovals) = try await testPush(devices)
     #expect(report.results.allSatisfy { $0.status == 400 })
     #expect(stoppedRemovals.map(\.environment) == [.sandbox])
