@@ -50,6 +50,7 @@ extension QueueScripts {
       return {{2, asked}, 0, {}}
     end
     \(burying)
+    \(holding)
     if landed and left == 0 then
       redis.call('LLEN', queue)
       redis.call('LMOVE', source, source, 'LEFT', 'LEFT')
@@ -88,20 +89,12 @@ extension QueueScripts {
           end
         end
       end
-      if bytes >= \(QueueLimits.claimBytes) then
-        if state == 0 then state = 1 end
-        break
-      end
-      if state ~= 0 and not landed then break end
+      if bytes >= \(QueueLimits.claimBytes) and state == 0 then state = 1 end
+      if bytes >= \(QueueLimits.claimBytes) or state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
-    if n > 0 and mode ~= 'at-most-once' then
-      local held = redis.pcall('LPUSH', inflight, unpack(jobs, 4, n + 3))
-      if type(held) == 'table' then
-        for k = n + 3, 4, -1 do redis.call('RPUSH', source, marker .. jobs[k]) end
-        return held
-      end
-    end
+    local refusal = n > 0 and mode ~= 'at-most-once' and hold(marker, jobs, n + 3)
+    if refusal then return refusal end
     jobs[1], jobs[2] = asked and {state, asked} or state, dropped
     if buried[1] then collectgarbage() end
     return jobs
@@ -143,6 +136,17 @@ extension QueueScripts {
     end
     return unanswered
     """)
+
+  /// Lua: `hold(marker, jobs, last)` makes the jobs 4 to `last` in flight. If the key holds another type, they go back to where
+  /// they came from, and the error is returned.
+  private static let holding = """
+    local function hold(marker, jobs, last)
+      local held = redis.pcall('LPUSH', inflight, unpack(jobs, 4, last))
+      if type(held) ~= 'table' then return false end
+      for k = last, 4, -1 do redis.call('RPUSH', source, marker .. jobs[k]) end
+      return held
+    end
+    """
 
   /// Lua that buries jobs in the dead letters under the key `dead`.
   ///

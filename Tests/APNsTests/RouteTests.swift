@@ -62,7 +62,9 @@ struct RouteTests {
       record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: true, ofTopic: false))
     }
     #expect(!route.isRemovalStopped)
-    for number in 0..<100 { record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: false, ofTopic: true)) }
+    for number in 0..<100 {
+      record(number, "DeviceTokenNotForTopic", TokenEvidence(ofEnvironment: false, ofTopic: true))
+    }
     #expect(route.isRemovalStopped)
   }
 

@@ -49,7 +49,8 @@ final class PushFlood {
     client.send(
       Push(
         token: tokens[sent % tokens.count], apnsID: idPrefix + Self.hexadecimal(UInt64(sent), digits: 12),
-        shared: SharedContent(message: Push.Message(payload: Self.payload), topic: Self.topic, environment: .production), evidence: .none
+        shared: SharedContent(
+          message: Push.Message(payload: Self.payload), topic: Self.topic, environment: .production), evidence: .none
       ) { [self] outcome in ended(outcome) })
   }
 
