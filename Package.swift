@@ -127,7 +127,7 @@ let package = Package(
       ],
       path: "Tests/RegistrySupport", swiftSettings: strict),
     tests("EventLoop"),
-    tests("Telemetry", ["EventLoop"]),
+    tests("Telemetry", ["EventLoop", "TestSupport"]),
     tests("JSON"),
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),

@@ -29,6 +29,7 @@ enum Martlet {
     EventLoop.start {
       let code = await run(words).rawValue
       fflush(nil)
+      Log.flush()
       // `exit` would free data of OpenSSL that a connecting thread still uses.
       _exit(code)
     }

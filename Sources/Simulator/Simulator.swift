@@ -20,6 +20,7 @@ enum Simulator {
       }
       Signals.listen(to: [SIGTERM, SIGINT]) { _ in
         running?.removeFiles()
+        Log.flush()
         _exit(0)
       }
       EventLoop.queue.sync { EventLoop.assumeIsolated { run(arguments) } }
@@ -38,6 +39,7 @@ enum Simulator {
       try service.start()
       write(service.readyLine() + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
     } catch {
+      Log.flush()
       write("apns-simulator: \(error)\n", to: STDERR_FILENO)
       exit(1)
     }

@@ -41,17 +41,28 @@ public struct Log: Sendable {
   private let isText: Bool
   private let write: @Sendable (String) -> Void
 
-  /// Writes to stderr.
-  public init(level: LogLevel) {
-    self.init(level: level, isText: isatty(STDERR_FILENO) == 1) { line in
-      var bytes = Array(line.utf8)[...]
-      while !bytes.isEmpty {
-        let written = bytes.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-        guard written > 0 else { return }
-        bytes = bytes.dropFirst(written)
-      }
+  /// How long the end of a process waits until its last lines are written.
+  private static let flushTime = Duration.seconds(2)
+
+  /// Writes to stderr, on a thread of its own. Call ``flush()`` before the process ends.
+  public init(level: LogLevel) { self.init(level: level, writer: .standardError) }
+
+  init(level: LogLevel, writer: LogWriter) {
+    let isText = isatty(writer.descriptor) == 1
+    self.init(level: level, isText: isText) { line in
+      writer.write(line) { Log.dropped($0).line(isText: isText) }
     }
   }
+
+  /// What tells that nobody has read stderr for a time.
+  private static func dropped(_ lines: Int) -> LogEntry {
+    LogEntry(
+      unixMilliseconds: Clock.unixMilliseconds, level: .warn, message: "log lines were dropped, as nobody read stderr",
+      fields: ["lines": .init(lines)])
+  }
+
+  /// Returns when all lines are written to stderr, or after ``flushTime`` if nobody reads it.
+  public static func flush() { LogWriter.standardError.flush(within: flushTime) }
 
   /// Writes each line, with its line end, to `write`.
   public init(level: LogLevel, isText: Bool, write: @escaping @Sendable (String) -> Void) {
@@ -89,6 +100,6 @@ public struct Log: Sendable {
     guard level <= self.level else { return }
     let entry = LogEntry(
       unixMilliseconds: Clock.unixMilliseconds, level: level, message: "\(message)", fields: fields)
-    write(isText ? entry.text : entry.json)
+    write(entry.line(isText: isText))
   }
 }

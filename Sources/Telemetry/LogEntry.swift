@@ -7,8 +7,10 @@ struct LogEntry {
   let message: String
   let fields: KeyValuePairs<String, Log.Field>
 
+  func line(isText: Bool) -> String { isText ? text : json }
+
   /// `{"time":"2026-01-02T03:04:05.678Z","level":"info","message":"…","queue":"push:jobs"}` and a line end.
-  var json: String {
+  private var json: String {
     var line = "{\"time\":\"\(timestamp)\",\"level\":\"\(level)\",\"message\":"
     LogEntry.appendQuoted(message, to: &line)
     for (name, value) in fields {
@@ -27,7 +29,7 @@ struct LogEntry {
   }
 
   /// `03:04:05.678 info  message name=value` and a line end.
-  var text: String {
+  private var text: String {
     let clock = timestamp.dropFirst(11).dropLast()
     let pad = String(repeating: " ", count: 5 - "\(level)".count)
     var line = "\(clock) \(level)\(pad) \(message)"

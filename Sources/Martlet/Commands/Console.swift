@@ -23,8 +23,11 @@ enum Console {
     Glibc.exit(ExitCode.failed.rawValue)
   }
 
-  /// Writes to stderr. Errors are ignored, because they could not be shown.
-  static func complain(_ text: String) { _ = write(Array(TerminalText.lines(text).utf8), to: STDERR_FILENO) }
+  /// Writes to stderr, behind the lines of the log. Errors are ignored, because they could not be shown.
+  static func complain(_ text: String) {
+    Log.flush()
+    _ = write(Array(TerminalText.lines(text).utf8), to: STDERR_FILENO)
+  }
 
   static func clearScreen() { printRaw(Array("\u{1B}[H\u{1B}[2J".utf8)) }
 

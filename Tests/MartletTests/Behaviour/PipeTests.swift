@@ -28,4 +28,23 @@ struct PipeTests {
     #expect(try await sidecar.ask("/readyz", as: "").status == 200)
     try await sidecar.stop()
   }
+
+  @Test func `a worker goes on while nobody reads its log`() async throws {
+    let queue = fleet.unique("unread")
+    let directory = try TemporaryDirectory()
+    let pipe = directory.path + "/log"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let reader = open(pipe, O_RDWR | O_CLOEXEC)
+    defer { close(reader) }
+    let worker = try ChildProcess(
+      "sh", ["-c", #"exec "$0" worker 2> "$1""#, try builtProduct("martlet"), pipe],
+      environment: fleet.environment(["MARTLET_QUEUES": queue]))
+    // Each is refused with a line of the log: more than a pipe and the worker's memory hold.
+    let bad = (0..<10_000).map { Array(#"{"to":{"user":"a"},"\#(String(repeating: "x", count: 60))\#($0)":1}"#.utf8) }
+    try await fleet.enqueue(bad, on: queue)
+    let id = fleet.unique("after")
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"T"}"#, on: queue)
+    #expect(try await fleet.record(id).status == "accepted")
+    #expect(try await worker.stop() == 0)
+  }
 }
