@@ -28,6 +28,7 @@ public final class APNsClient {
   let routes = RouteTable()
   let instruments: ClientInstruments
   let refusals: RefusalLog
+  let ends: ConnectionEnds
   /// Whether connections without pushes are closed after a while, and the other gateway is not opened during an outage.
   let opensOnDemand: Bool
   /// Called before another connection is opened on demand.
@@ -58,6 +59,7 @@ public final class APNsClient {
     log = parts.log
     instruments = parts.instruments
     refusals = parts.refusals
+    ends = parts.ends
     requestNanoseconds = configuration.limits.requestTimeout.unsignedNanoseconds
     keys = ProviderKeyRing(keys: configuration.keys, limits: configuration.limits, log: log)
   }

@@ -47,6 +47,10 @@ final class Connection {
   private var knownPongs = 0
 
   private(set) var state = State.opening
+  /// Why it ends; nil before.
+  private(set) var end: ConnectionEnd?
+  /// On CLOCK_MONOTONIC, nanoseconds.
+  let openedAt = Clock.monotonicNanoseconds
   private(set) var inFlight = PushList()
   /// Whether APNs has answered on this connection.
   private(set) var hasWorked = false
@@ -60,7 +64,7 @@ final class Connection {
     self.limits = limits
     self.pool = pool
     session = try HTTP2Session(authority: authority)
-    watchdog = Watchdog(limits: limits, openedAt: Clock.monotonicNanoseconds)
+    watchdog = Watchdog(limits: limits, openedAt: openedAt)
     source = SocketSource(
       descriptor: channel.descriptor,
       // Weak references would slow down every retain of the connection. The source ends before it.
@@ -80,12 +84,15 @@ final class Connection {
     }
   }
 
+  /// Whether the server has sent its SETTINGS.
+  var wasReady: Bool { session.hasSettings }
+
   var isReady: Bool { state == .priming || state == .open }
 
   /// Adds the push to those in flight; the next `flush` writes it. Returns false if no more streams can be opened.
   func submit(_ push: Push, keys: ProviderKeyRing, now: UInt64) -> Bool {
     guard session.submit(push, authorization: keys.token.authorization) else {
-      drain()
+      drain(.streamsUsedUp)
       return false
     }
     push.tokenGeneration = keys.token.generation
@@ -111,7 +118,7 @@ final class Connection {
       }
     } catch {
       // Nothing was received and no push was sent, so there is nothing left to read.
-      return state == .opening ? close(error.description) : writeFailed()
+      return state == .opening ? close(.lost(error.description)) : writeFailed(error)
     }
     // A request that came too late for this connection ends while it is written.
     report(session.takeEnded(), now: now)
@@ -128,7 +135,8 @@ final class Connection {
   }
 
   /// Takes no more pushes, and closes after the last answer.
-  func drain() {
+  func drain(_ cause: ConnectionEnd) {
+    note(cause)
     guard state != .draining, state != .closed else { return }
     state = .draining
     pool.connectionDrains(self)
@@ -136,15 +144,22 @@ final class Connection {
   }
 
   /// Closes the connection and ends the pushes in flight.
-  func close(_ reason: String) {
+  func close(_ cause: ConnectionEnd) {
     guard state != .closed else { return }
     state = .closed
+    note(cause)
     source?.cancel()
     let now = Clock.monotonicNanoseconds
+    let reason = cause.text
     while let push = inFlight.popFirst() {
       pool.ended(push, push.stream.isWritten ? .uncertain(reason) : .notProcessed(reason), on: self, now: now)
     }
-    pool.connectionClosed(self, reason)
+    pool.connectionClosed(self, end ?? cause, now: now)
+  }
+
+  /// The first cause counts, unless a later one says more.
+  private func note(_ cause: ConnectionEnd) {
+    if end.map(cause.says(moreThan:)) ?? true { end = cause }
   }
 
   /// Checks deadlines and the watchdog. Call it about once a second.
@@ -156,15 +171,15 @@ final class Connection {
       session.cancel(push)
       pool.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
       // There was no answer during the whole lifetime of a push: a new connection may work.
-      if isWedged { drain() }
+      if isWedged { drain(.noAnswer) }
     }
     // The push that primes must not delay all others until its deadline.
     let isPrimingSlow = now > primingSince + limits.quietBeforePing.unsignedNanoseconds
-    if state == .priming, !inFlight.isEmpty, isPrimingSlow { drain() }
+    if state == .priming, !inFlight.isEmpty, isPrimingSlow { drain(.noAnswer) }
     switch watchdog.tick(now: now, inFlight: inFlight.count) {
     case .wait: break
     case .ping: session.ping()
-    case .close(let reason): return close(reason)
+    case .close(let cause): return close(cause)
     }
     flush(now: now)
   }
@@ -173,7 +188,7 @@ final class Connection {
   /// others, only closing keeps these from being sent.
   private func endUnwritten(now: UInt64) {
     let reason = ConnectionPool.writingForbidden
-    guard writing != .blocked else { return inFlight.isEmpty ? () : close(reason) }
+    guard writing != .blocked else { return inFlight.isEmpty ? () : close(.writingForbidden) }
     var next = inFlight.first
     while let push = next {
       next = push.next
@@ -186,16 +201,16 @@ final class Connection {
 
   private func closeIfDone() {
     guard state != .closed else { return }
-    if session.isOver { return close("the HTTP/2 session is over") }
-    if state == .draining, inFlight.isEmpty { close("drained") }
+    if session.isOver { return close(.invalid("the HTTP/2 session is over")) }
+    if state == .draining, inFlight.isEmpty { close(end ?? .closed) }
   }
 
   /// Reads what came before the end: answers, or a GOAWAY that names the pushes that were not processed.
-  private func writeFailed() {
+  private func writeFailed(_ error: APNsError) {
     writing = .failed
     output.removeAll()
     source?.watchWriting(false)
-    drain()
+    drain(.lost(error.description))
     read()
   }
 
@@ -227,21 +242,25 @@ final class Connection {
   private func read() {
     guard state != .closed else { return }
     var reads = 0
-    var end: String?
-    while end == nil, reads < Connection.readsPerTurn {
+    var cause: ConnectionEnd?
+    while cause == nil, reads < Connection.readsPerTurn {
       switch channel.receive(into: &Connection.input) {
       case .bytes(let count):
-        do throws(APNsError) { try session.receive(Connection.input[..<count]) } catch { end = error.description }
+        do throws(APNsError) {
+          try session.receive(Connection.input[..<count])
+        } catch {
+          cause = .invalid(error.description)
+        }
         reads += 1
       case .wouldBlock:
         if reads > 0 { handleReceived() }
         return
       case .ended(let reason):
-        end = reason
+        cause = .lost(reason)
       }
     }
     handleReceived()
-    if let end { return close(end) }
+    if let cause { return close(cause) }
     EventLoop.run { self.read() }
   }
 
@@ -257,7 +276,7 @@ final class Connection {
       knownPongs = session.pongs
       watchdog.receivedPong()
     }
-    if session.hasGoaway { drain() }
+    if let goaway = session.takeGoaway() { drain(goaway) }
     if !ended.isEmpty { lastAnswerAt = now }
     report(ended, now: now)
     pool.connectionHasRoom(self)

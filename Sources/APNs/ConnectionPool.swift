@@ -13,7 +13,7 @@ final class ConnectionPool {
   }
 
   /// The reason of pushes that end because ``APNsClient/mayWrite`` is false.
-  static let writingForbidden = "LeaseInDoubt"
+  nonisolated static let writingForbidden = "LeaseInDoubt"
 
   private unowned let client: APNsClient
   private let configuration: APNsConfiguration
@@ -96,19 +96,19 @@ final class ConnectionPool {
     let open = connections
     for member in members { member.stop() }
     while let push = waiting.popFirst() { client.leave(push, .notProcessed("ShuttingDown")) }
-    for connection in open { connection.drain() }
+    for connection in open { connection.drain(.closed) }
   }
 
   /// Replaces the connections of another key than the one that signs.
   func renewConnections() {
     for connection in connections where connection.keyIndex != nil && connection.keyIndex != client.keys.current {
       connection.recordAnswer()
-      connection.drain()
+      connection.drain(.keyChanged)
     }
   }
 
   func close() {
-    for connection in connections { connection.close("ShuttingDown") }
+    for connection in connections { connection.close(.closed) }
   }
 
   /// Ends pushes that have waited too long. Without a connection or during a pause they end at once, because they hold
@@ -172,7 +172,7 @@ final class ConnectionPool {
   }
 
   private func fill(_ connection: Connection, now: UInt64) {
-    if let key = connection.keyIndex, key != client.keys.current { return connection.drain() }
+    if let key = connection.keyIndex, key != client.keys.current { return connection.drain(.keyChanged) }
     var room = min(connection.capacity, roomWhileProbing)
     while room > 0, let push = waiting.popFirst() {
       client.startProbeIfDue(push, now: now)
@@ -229,10 +229,10 @@ extension ConnectionPool {
     case .resendRenewed:
       push.tokenResends += 1
       connection.recordAnswer()
-      connection.drain()
+      connection.drain(.answered(answer.reason ?? ""))
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
-      leave(connection, now: now)
+      leave(connection, because: answer, now: now)
       resendOrFinish(push, outcome, now: now)
     }
   }
@@ -256,25 +256,37 @@ extension ConnectionPool {
   /// The connection takes no more pushes; its member needs another one.
   func connectionDrains(_ connection: Connection) {
     draining.append(connection)
-    for member in members { member.release(connection) }
+    for member in members {
+      // Before the first answer a GOAWAY is an outage: the next connection is likely to end in the same way.
+      if member.connection === connection, !connection.hasWorked, let end = connection.end, case .goaway = end {
+        member.lost(end)
+      }
+      member.release(connection)
+    }
     client.stateMayHaveChanged()
   }
 
-  func connectionClosed(_ connection: Connection, _ reason: String) {
+  func connectionClosed(_ connection: Connection, _ end: ConnectionEnd, now: UInt64) {
+    // Before there was HTTP/2 it is no end, but a connection that could not be opened.
+    let wasOpened = if case .lost = end { connection.wasReady } else { true }
+    if wasOpened {
+      let seconds = (now - min(now, connection.openedAt)) / 1_000_000_000
+      client.ends.record(end, origin: origin, seconds: seconds, now: now)
+    }
     if let index = draining.firstIndex(where: { $0 === connection }) {
       draining.remove(at: index)
     } else if let member = members.first(where: { $0.connection === connection }) {
-      member.lost(reason)
+      wasOpened ? member.lost(end) : member.announceOutage(end.text)
       member.release(connection)
     }
     client.stateMayHaveChanged()
   }
 
   /// Drains the connection because an answer asks for another one, unless that happened recently.
-  private func leave(_ connection: Connection, now: UInt64) {
+  private func leave(_ connection: Connection, because answer: APNsAnswer, now: UInt64) {
     if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsignedNanoseconds { return }
     drainedAt = now
-    connection.drain()
+    connection.drain(.answered(answer.reason ?? ""))
   }
 
   /// Sends the push again if it was certainly not processed and limits allow it; otherwise ends it.

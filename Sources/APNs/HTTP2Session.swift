@@ -7,6 +7,8 @@ import CNGHTTP2
 /// and ``produce(into:target:)``, on the loop.
 final class HTTP2Session {
   private static let maximumBodyBytes = 4096
+  /// Bytes that are read of the data of a GOAWAY.
+  private static let maximumGoawayBytes = 1024
 
   private var session: OpaquePointer?
   private let headers: RequestHeaders
@@ -16,7 +18,8 @@ final class HTTP2Session {
   /// Number of requests whose payload nghttp2 has not read completely.
   private(set) var unwritten = 0
   private(set) var hasSettings = false
-  private(set) var hasGoaway = false
+  /// The last GOAWAY since ``takeGoaway()``.
+  private var goaway: ConnectionEnd?
   private(set) var pongs = 0
 
   init(authority: String) throws(APNsError) {
@@ -65,6 +68,8 @@ final class HTTP2Session {
     defer { ended.removeAll(keepingCapacity: false) }
     return ended
   }
+
+  func takeGoaway() -> ConnectionEnd? { goaway.take() }
 
   func receive(_ bytes: ArraySlice<UInt8>) throws(APNsError) {
     let result = bytes.withUnsafeBufferPointer { nghttp2_session_mem_recv(session, $0.baseAddress, $0.count) }
@@ -198,7 +203,10 @@ extension HTTP2Session {
     case NGHTTP2_SETTINGS.rawValue:
       owner.hasSettings = true
     case NGHTTP2_GOAWAY.rawValue:
-      owner.hasGoaway = true
+      let goaway = frame.pointee.goaway
+      let data = UnsafeBufferPointer(
+        start: goaway.opaque_data, count: min(goaway.opaque_data_len, HTTP2Session.maximumGoawayBytes))
+      owner.goaway = ConnectionEnd(goaway: goaway.error_code, data: Array(data))
     case NGHTTP2_PING.rawValue:
       guard UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 else { return 0 }
       owner.pongs += 1

@@ -63,9 +63,10 @@ final class PoolMember {
     }
   }
 
-  /// Records that the connection closed unexpectedly.
-  func lost(_ reason: String) {
-    announceOutage(reason)
+  /// Records that the connection ended unexpectedly, which ``ConnectionEnds`` logs.
+  func lost(_ end: ConnectionEnd) {
+    lastError = end.text
+    if outageSince == nil { outageSince = Clock.monotonicNanoseconds }
   }
 
   /// Returns whether there has been no ready connection for longer than the outage patience: none could be opened, one
@@ -120,16 +121,14 @@ final class PoolMember {
     }
   }
 
-  private func announceOutage(_ reason: String) {
+  /// Records and logs that no connection could be opened.
+  func announceOutage(_ reason: String) {
     lastError = reason
     guard outageSince == nil else { return }
     outageSince = Clock.monotonicNanoseconds
-    let message: StaticString = "APNs connection lost, opening another"
-    if let fix = ConnectionFix.text(for: reason) {
-      log.warn(message, ["origin": .init(origin.url), "error": .init(reason), "fix": .init(fix)])
-    } else {
-      log.warn(message, ["origin": .init(origin.url), "error": .init(reason)])
-    }
+    log.warn(
+      "APNs connection lost, opening another",
+      ["origin": .init(origin.url), "error": .init(reason), "fix": .init(ConnectionFix.text(for: reason))])
   }
 
   private func retryLater() {

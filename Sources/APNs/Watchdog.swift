@@ -6,7 +6,7 @@ struct Watchdog {
     case wait
     /// Send a PING now.
     case ping
-    case close(String)
+    case close(ConnectionEnd)
   }
 
   let limits: APNsConfiguration.Limits
@@ -37,11 +37,11 @@ struct Watchdog {
   /// Returns what to do now. Call it about once a second.
   mutating func tick(now: UInt64, inFlight: Int) -> Action {
     if !hasSettings, now > lastReceived + limits.pongTimeout.unsignedNanoseconds {
-      return .close("the server sent no HTTP/2 SETTINGS")
+      return .close(.noSettings)
     }
     if let pingedAt {
       let isLate = now > pingedAt + limits.pongTimeout.unsignedNanoseconds
-      return isLate ? .close("the server no longer answers PING") : .wait
+      return isLate ? .close(.noPong) : .wait
     }
     let isQuiet = waitingSince.map { now > $0 + limits.quietBeforePing.unsignedNanoseconds } ?? false
     let isIdle = now > lastReceived + limits.idleBeforePing.unsignedNanoseconds

@@ -8,6 +8,10 @@ extension RouteNotice {
   }
 }
 
+extension ConnectionEndNotice {
+  public var object: JSONObject { ["reason": reason, "gateway": gateway, "at": at] }
+}
+
 extension RouteState {
   var object: JSONObject {
     ["environment": environment.rawValue, "topic": topic, "owners": owners, "suspects": suspects]

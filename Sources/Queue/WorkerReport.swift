@@ -32,6 +32,9 @@ public struct WorkerReport: Sendable, Equatable {
   /// The routes with an accepted push, the latest first.
   public var routes: [RouteState] = []
 
+  /// The last end of a connection to APNs that says something about a gateway; nil without one.
+  public var connectionEnd: ConnectionEndNotice?
+
   /// The bytes of a report, at most: a heartbeat writes it for every queue. Entries that do not fit are left out.
   static let maximumBytes = 8 * 1024
 
@@ -93,7 +96,8 @@ public struct WorkerReport: Sendable, Equatable {
       "pausedRoutes": list(pausedRoutes, \.object), "stoppedRemovals": list(stoppedRemovals, \.object),
       "slowApps": list(slowApps, \.object), "version": version.isEmpty ? nil : version,
       "redisMicroseconds": redisMicroseconds, "removedTokens": removedTokens, "appStates": list(appStates, \.object),
-      "routes": list(routes, \.object), "apps": apps?.object, "draining": isDraining ? true : nil,
+      "routes": list(routes, \.object), "apps": apps?.object,
+      "connectionEnd": connectionEnd?.object, "draining": isDraining ? true : nil,
     ]
   }
 }

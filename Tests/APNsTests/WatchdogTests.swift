@@ -24,7 +24,7 @@ struct WatchdogTests {
     #expect(watchdog.tick(now: 15 * second, inFlight: 1) == .wait)
     #expect(watchdog.tick(now: 16 * second, inFlight: 1) == .ping)
     #expect(watchdog.tick(now: 20 * second, inFlight: 1) == .wait)
-    #expect(watchdog.tick(now: 22 * second, inFlight: 1) == .close("the server no longer answers PING"))
+    #expect(watchdog.tick(now: 22 * second, inFlight: 1) == .close(.noPong))
   }
 
   @Test func `a pong keeps the connection`() {

@@ -36,6 +36,9 @@ extension AppClients {
   /// The provider keys that APNs refuses while their team has another one; at most ``KeyNotice/maximumListed``.
   public var refusedKeys: [KeyNotice] { KeyNotice.listed(all.flatMap(\.refusedKeys)) }
 
+  /// The last end of a connection that says something about a gateway.
+  public var latestConnectionEnd: ConnectionEndNotice? { parts.ends.latest }
+
   /// The number of clients that cannot reach a gateway, by its URL; at most ``maximumGateways`` gateways.
   var unreachable: [String: Int] {
     let now = Clock.monotonicNanoseconds

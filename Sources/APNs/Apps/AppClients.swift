@@ -19,7 +19,7 @@ public final class AppClients {
   /// Whether pushes may be written at present; see ``APNsClient/mayWrite``.
   public var mayWrite: (@EventLoop () -> Bool)?
 
-  private let parts: ClientParts
+  let parts: ClientParts
   private(set) var directory: AppDirectory
   /// By the index of their configuration; nil until a push needs it.
   private(set) var clients: [APNsClient?]

@@ -8,11 +8,14 @@ struct FleetTroubles {
   let paused: [FleetRoute]
   let stoppedRemovals: [FleetRoute]
   let slowApps: [SlowAppReport]
+  /// The last of all workers'.
+  let connectionEnd: ConnectionEndNotice?
 
   init(_ workers: [WorkerReport]) {
     paused = FleetRoute.paused(workers)
     stoppedRemovals = FleetRoute.stoppedRemovals(workers)
     slowApps = SlowAppReport.sums(workers)
+    connectionEnd = workers.compactMap(\.connectionEnd).max { $0.at < $1.at }
   }
 
   /// A table for each kind of trouble; empty without any.
@@ -30,6 +33,11 @@ struct FleetTroubles {
       let rows = slowApps.map { [$0.app, "\($0.inFlight)/\($0.concurrency)", "\($0.waiting)"] }
       text += "\nslow apps: APNs answers late; fewer pushes are in flight, and further jobs are retried later\n"
       text += Console.table(["app", "pushes in flight", "waiting in memory"], rows)
+    }
+    if let end = connectionEnd {
+      let seconds = max(0, Clock.unixMilliseconds - end.at) / 1000
+      let (reason, gateway) = (FleetTroubles.printable(end.reason), FleetTroubles.printable(end.gateway))
+      text += "\nthe last connection to APNs that ended: \(reason), \(gateway), \(seconds) s ago\n"
     }
     return text
   }

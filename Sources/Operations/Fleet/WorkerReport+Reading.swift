@@ -20,6 +20,7 @@ extension WorkerReport {
     appStates = list("appStates", atMost: AppState.maximumListed, AppState.init)
     routes = list("routes", atMost: RouteState.maximumListed, RouteState.init)
     apps = AppsReport(value["apps"])
+    connectionEnd = value["connectionEnd"].flatMap(ConnectionEndNotice.init)
     isDraining = value["draining"]?.bool ?? false
   }
 }
@@ -98,6 +99,15 @@ extension RouteNotice {
       let topic = value["topic"]?.string, let reason = value["reason"]?.string, let since = value["since"]?.time
     else { return nil }
     self.init(environment: environment, topic: topic, reason: reason, since: since)
+  }
+}
+
+extension ConnectionEndNotice {
+  /// Returns nil if `value` is not the end of a connection.
+  init?(_ value: JSONValue) {
+    guard let reason = value["reason"]?.string, let gateway = value["gateway"]?.string, let at = value["at"]?.time
+    else { return nil }
+    self.init(reason: reason, gateway: gateway, at: at)
   }
 }
 

@@ -46,6 +46,7 @@ final class WorkerReporter {
     report.apps = apps
     report.appStates = appStates
     report.routes = context.clients?.routesInUse ?? []
+    report.connectionEnd = context.clients?.latestConnectionEnd
     report.isDraining = context.queue.isDraining
     return report.json()
   }

@@ -46,6 +46,7 @@ struct WorkerReportTests {
     report.removedTokens = 9
     report.appStates = [app("com.a"), app("<b>")]
     report.routes = [RouteState(environment: .sandbox, topic: "com.a.voip", owners: 100, suspects: 40)]
+    report.connectionEnd = ConnectionEndNotice(reason: "Shutdown", gateway: "https://apns.example", at: 7)
     #expect(WorkerReport(json: report.json()) == report)
   }
 
