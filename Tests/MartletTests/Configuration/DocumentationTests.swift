@@ -1,5 +1,8 @@
 import Foundation
+import JSON
 import Testing
+
+@testable import Martlet
 
 /// The pages of the repository name only files, headings and settings that exist.
 struct DocumentationTests {
@@ -81,5 +84,30 @@ struct DocumentationTests {
     #expect(read.count > 40)
     #expect(read.subtracting(Self.settings) == [])
     #expect(Self.settings.subtracting(read) == [])
+  }
+
+  @Test func `the modules that import C are those that the rules name`() throws {
+    var libraries: Set<Substring> = []
+    var files: Set<Substring> = []
+    for file in Self.swiftFiles() where file.hasPrefix("Sources/") {
+      for match in try Self.text(file).matches(of: /(?m)^(?:public |package )?import (C[A-Z]\w+)$/) {
+        let module = file.split(separator: "/")[1]
+        if match.1 == "CFiles" { files.insert(module) } else { libraries.insert(module) }
+      }
+    }
+    let rule = try #require(try Self.text("CONTRIBUTING.md").firstMatch(of: /\n13\. (.*)\n    (.*)\n/))
+    func names(_ line: Substring) -> Set<Substring> { Set(line.matches(of: /`(\w+)`/).map(\.1)) }
+    #expect(names(rule.1) == libraries)
+    #expect(names(rule.2) == files.union(["CFiles"]))
+  }
+
+  @Test func `the description of the HTTP APIs and the image have the version of the program`() throws {
+    let description = try JSONValue(parsing: Array(try Self.text("Sources/Sidecar/openapi.json").utf8))
+    #expect(description["info"]?["version"]?.string == Version.current)
+    let image = try Self.text("deploy/kubernetes/overlays/production/kustomization.yaml")
+    #expect(image.contains("newTag: \(Version.current)\n"))
+    // What is not released yet has a version of its own.
+    let changes = try Self.text("CHANGELOG.md").matches(of: /\n## (.+)\n/).map { String($0.1) }
+    #expect(changes.first == "Unreleased" ? !changes.contains(Version.current) : changes.first == Version.current)
   }
 }
