@@ -63,6 +63,7 @@ enum Bench {
       "unanswered":\(flood.unanswered),"seconds":\(seconds),"cpuSeconds":\(cpuSeconds)}
       """)
     if let fault = flood.firstFault { complain("not every push was accepted: \(fault)\n") }
+    Log.flush()
     exit(flood.accepted == arguments.pushes ? 0 : 1)
   }
 
