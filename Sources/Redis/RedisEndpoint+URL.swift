@@ -4,6 +4,8 @@ extension RedisEndpoint {
   private static let forms =
     "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N], "
     + "redis+sentinel://host:port,host:port/master[/db], redis+cluster://host:port,host:port or rediss+cluster:// (TLS)"
+  /// Other names of schemes.
+  private static let sameSchemes = ["valkey": "redis", "valkeys": "rediss"]
   private static let redisPort: UInt16 = 6379
   private static let sentinelPort: UInt16 = 26379
   /// Size of `sun_path` in unix(7), without its NUL.
@@ -11,12 +13,13 @@ extension RedisEndpoint {
 
   /// Parses a URL of one of these forms:
   /// - `redis://[user:password@]host[:port][/db]`; `redis://:password@host` for the default user
-  /// - `rediss://…`, the same with TLS
+  /// - `rediss://…`, the same with TLS; `valkey://` and `valkeys://` are the same as these two
   /// - `unix://[user:password@]/path[?db=N]`
   /// - `redis+sentinel://[user:password@]host[:port],…/master[/db]`
   /// - `redis+cluster://[user:password@]host[:port],…`, `rediss+cluster://…` with TLS
   ///
-  /// User and password are percent-decoded. `caCertificatePEM` is trusted in addition to the system's authorities.
+  /// User and password are percent-decoded. An empty password is none: only the default user may have it.
+  /// `caCertificatePEM` is trusted in addition to the system's authorities.
   /// Throws ``RedisError/configuration(_:)``, without the name of the setting.
   public init(url: String, caCertificatePEM: String? = nil) throws(RedisError) {
     if url.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7f }) {
@@ -24,7 +27,8 @@ extension RedisEndpoint {
     }
     let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2 else { throw .configuration("is not a URL: expected \(RedisEndpoint.forms)") }
-    let scheme = parts[0].lowercased()
+    let written = parts[0].lowercased()
+    let scheme = RedisEndpoint.sameSchemes[written] ?? written
     guard ["redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"].contains(scheme) else {
       throw .configuration("has an unknown scheme: expected \(RedisEndpoint.forms)")
     }
@@ -85,7 +89,12 @@ extension RedisEndpoint {
     }
     let user = try percentDecoded(credentials[..<colon], "user")
     let password = try percentDecoded(credentials[credentials.index(after: colon)...], "password")
-    guard !password.isEmpty else { throw .configuration("has an empty password before the '@'") }
+    if password.isEmpty {
+      guard user.isEmpty || user == "default" else {
+        throw .configuration("has a user without a password: write user:password@ or :password@")
+      }
+      return (nil, rest)
+    }
     return ((user.isEmpty ? nil : user, password), rest)
   }
 

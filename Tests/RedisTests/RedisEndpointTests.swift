@@ -29,6 +29,21 @@ struct RedisEndpointTests {
     #expect("\(endpoint)" == summary && String(reflecting: endpoint) == summary)
   }
 
+  @Test(arguments: [
+    ("valkey://u:secret@h:1/2", "redis://u:secret@h:1/2"), ("Valkeys://:secret@h", "rediss://:secret@h"),
+  ])
+  func `the schemes of Valkey are the same as those of Redis`(url: String, same: String) throws {
+    let (endpoint, expected) = (try RedisEndpoint(url: url), try RedisEndpoint(url: same))
+    #expect(endpoint.summary == expected.summary && endpoint.address == expected.address)
+    #expect(endpoint.user == expected.user && endpoint.password == expected.password)
+  }
+
+  @Test(arguments: ["redis://:@h", "redis://default:@h", "unix://:@/s", "redis+sentinel://:@h/m"])
+  func `an empty password is none`(url: String) throws {
+    let endpoint = try RedisEndpoint(url: url)
+    #expect(endpoint.user == nil && endpoint.password == nil)
+  }
+
   @Test func `a password alone is for the default user`() throws {
     for url in ["redis://:secret@h", "unix://:secret@/s", "redis+sentinel://:secret@h/m"] {
       let endpoint = try RedisEndpoint(url: url)
@@ -40,7 +55,7 @@ struct RedisEndpointTests {
     "", "h", "redis", "redis:/h", "http://h", "redis://", "redis:///0", "redis://:6379", "redis://h:", "redis://h:0",
     "redis://h:65536", "redis://h:+1", "redis://h:6379x", "redis://h/x", "redis://h/-1", "redis://h/1/2",
     "redis://h/99999999999", "redis://h?db=", "redis://h?ssl=true", "redis://h?db=1&db=2", "redis://h#x", "redis://h x",
-    "redis://h\n", "redis://sesame@h", "redis://:@h", "redis://u:@h", "redis://u:sesame%@h", "redis://u:sesame%zz@h",
+    "redis://h\n", "redis://sesame@h", "redis://u:@h", "redis://u:sesame%@h", "redis://u:sesame%zz@h",
     "redis://u:sesame%ff@h", "redis://u:sesame/x@h", "redis://[::1", "redis://[::1]x", "redis://a%00b",
     "unix://run/redis.sock", "unix://", "unix:///", "unix:///a%00b", "unix:///\(String(repeating: "p", count: 108))",
     "redis+sentinel://h", "redis+sentinel://h/", "redis+sentinel://h,/m", "redis+sentinel:///m",
