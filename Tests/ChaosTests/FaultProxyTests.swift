@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import TestSupport
 import Testing
 
@@ -55,6 +56,27 @@ struct FaultProxyTests {
     proxy.set(mode)
     let unread = String(repeating: "x", count: 1 << 20)
     #expect(try await ask("PING\r\nQUIT\r\n\(unread)", proxy) == "+PONG\r\n+OK\r\n")
+    try await eventually("the connection is closed") { proxy.count == 0 }
+  }
+
+  @Test(arguments: [ProxyMode.forward, .delay(.milliseconds(100))])
+  func `answers arrive after the client has ended its direction`(mode: ProxyMode) async throws {
+    let proxy = try await proxy()
+    defer { proxy.close() }
+    proxy.set(mode)
+    let client = try #require(LoopbackSocket.connecting(to: proxy.port))
+    defer { Glibc.close(client) }
+    let request = "PING\r\n"
+    #expect(send(client, request, request.utf8.count, Int32(MSG_NOSIGNAL)) == request.utf8.count)
+    shutdown(client, Int32(SHUT_WR))
+    var answer: [UInt8] = []
+    try await eventually("the answer has ended") {
+      var chunk = [UInt8](repeating: 0, count: 64)
+      let count = recv(client, &chunk, chunk.count, 0)
+      if count > 0 { answer += chunk[..<count] }
+      return count == 0
+    }
+    #expect(answer == Array("+PONG\r\n".utf8))
     try await eventually("the connection is closed") { proxy.count == 0 }
   }
 

@@ -31,6 +31,8 @@ final class ProxyFlow {
   }
 
   var wantsReading: Bool { !hasEnded && waitingBytes < ProxyFlow.limit }
+  /// Its end was read, and nothing waits.
+  var isFinished: Bool { hasEnded && waiting.isEmpty }
   private(set) var wantsWriting = false
 
   /// Reads what has arrived. `delay` is nil if it is to be dropped.

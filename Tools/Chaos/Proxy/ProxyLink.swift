@@ -72,7 +72,8 @@ final class ProxyLink {
     case .failed where flow === commands:
       commands.abandon()
       move(replies)
-    // Neither Redis nor HTTP/2 uses a connection that is closed in one direction.
+    // The end of one direction takes nothing from the other: what it holds or still receives arrives first.
+    case .ended where !(commands.isFinished && replies.isFinished): watch()
     case .ended, .failed: close()
     }
   }
