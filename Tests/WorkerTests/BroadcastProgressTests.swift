@@ -149,32 +149,19 @@ struct BroadcastProgressTests {
     #expect(commits(progress.pushEnded(Self.accepted("t\(2 * size)"), page: 0)) == [], "page 3 has not ended")
   }
 
-  @Test func `a crash repeats 400 pushes at most: further pages wait until earlier ones are committed`() throws {
-    let size = BroadcastProgress.pageSize
-    var progress = inProgress()
-    _ = progress.pageLocated(0, next: .end)
-    var waiting = progress.pageLoaded(0, (0..<10 * size).map { Self.device("t\($0)") })
-    var inFlight: [(page: Int, left: [String])] = []
-    var (sent, committed) = (0, 0)
-    var random = SeededGenerator(seed: 1)
-    while committed < 10 * size {
-      for action in waiting {
-        if case .commit(let tally, _) = action { committed += tally.result.accepted }
-      }
-      if case .submit(let devices, let page)? = waiting.last {
-        sent += devices.count
-        inFlight.append((page, devices.map(\.token.text)))
-        waiting = progress.submitted(page, pushes: devices.count)
-      } else if let chosen = inFlight.indices.randomElement(using: &random) {
-        #expect(sent == min(10 * size, committed / size * size + 400), "the window is not used")
-        let token = inFlight[chosen].left.removeLast()
-        let page = inFlight[chosen].page
-        if inFlight[chosen].left.isEmpty { inFlight.remove(at: chosen) }
-        waiting = progress.pushEnded(Self.accepted(token), page: page)
-      }
-      #expect(sent - committed <= 400)
-    }
-    #expect(ending(waiting)?.extent == .complete)
+  @Test func `a page waits while more pushes than the maximum would not be committed`() {
+    var progress = BroadcastProgress(emptyTally: Self.emptyTally, maximumUncommitted: 3)
+    _ = progress.start()
+    _ = progress.positioned(at: Self.start, open: [])
+    for page in 0..<2 { _ = progress.pageLocated(page, next: Self.position(page + 1)) }
+    let devices = { (page: Int) in (0..<2).map { Self.device("t\(page)-\($0)") } }
+    _ = progress.pageLoaded(0, devices(0))
+    #expect(progress.pageLoaded(1, devices(1)) == [])
+    #expect(progress.submitted(0, pushes: 2) == [], "2 and 2 are more than 3")
+    #expect(progress.pushEnded(Self.accepted("t0-0"), page: 0) == [])
+    let actions = progress.pushEnded(Self.accepted("t0-1"), page: 0)
+    #expect(commits(actions) == [Self.position(1)])
+    #expect(actions.last == .submit(devices(1)[...], page: 1))
   }
 
   @Test func `more than 1,000 open devices end the attempt`() {

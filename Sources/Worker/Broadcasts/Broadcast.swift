@@ -33,7 +33,10 @@ final class Broadcast {
     self.composer = composer
     self.enter = enter
     self.onEnd = onEnd
-    progress = BroadcastProgress(emptyTally: delivery.emptyTally)
+    let inFlight = SendWindow.maximumWaitingInFlight(of: context.permits.maximum)
+    progress = BroadcastProgress(
+      emptyTally: delivery.emptyTally,
+      maximumUncommitted: max(inFlight - BroadcastProgress.pageSize, BroadcastProgress.maximumUncommitted))
   }
 
   var isWaiting: Bool { progress.isWaiting }

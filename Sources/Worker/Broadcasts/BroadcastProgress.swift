@@ -15,8 +15,8 @@ struct BroadcastProgress {
   /// With this many open devices, the gateway is assumed to have a problem: no more pages are requested in this attempt.
   static let maximumOpen = 1000
 
-  /// The maximum number of pushes in pages that are submitted and not committed, for any number of permits. A crash
-  /// repeats these pushes, and those of commits that Redis has not confirmed yet: about 500.
+  /// The maximum number of pushes in pages that are submitted and not committed. A crash repeats these pushes, and those
+  /// of commits that Redis has not confirmed yet: about 500.
   static let maximumUncommitted = 400
 
   private enum Phase: Equatable {
@@ -56,6 +56,7 @@ struct BroadcastProgress {
   }
 
   private let emptyTally: Tally
+  private let maximumUncommitted: Int
   private var phase = Phase.waiting
   private var pages: [Page] = []
   /// The number of the next page.
@@ -64,8 +65,9 @@ struct BroadcastProgress {
   private var ending = AttemptEnd()
 
   /// `emptyTally` is what each page's tally starts from.
-  init(emptyTally: Tally) {
+  init(emptyTally: Tally, maximumUncommitted: Int = BroadcastProgress.maximumUncommitted) {
     self.emptyTally = emptyTally
+    self.maximumUncommitted = maximumUncommitted
   }
 
   var isWaiting: Bool { phase == .waiting }
@@ -253,7 +255,7 @@ struct BroadcastProgress {
     guard let index = pages.firstIndex(where: { !$0.isSubmitted }), case .loaded(let devices) = pages[index].stage
     else { return nil }
     let uncommitted = pages[..<index].reduce(0) { $0 + $1.size }
-    guard index == 0 || uncommitted + devices.count <= BroadcastProgress.maximumUncommitted else { return nil }
+    guard index == 0 || uncommitted + devices.count <= maximumUncommitted else { return nil }
     pages[index].stage = .submitting
     pages[index].size = devices.count
     return .submit(devices, page: pages[index].number)

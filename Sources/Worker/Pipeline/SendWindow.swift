@@ -29,6 +29,9 @@ final class SendWindow {
 
   private static let reserveDivisor = 8
 
+  /// How many of `permits` pushes that waited may have; the others are for new claims.
+  static func maximumWaitingInFlight(of permits: Int) -> Int { permits - permits / reserveDivisor }
+
   let lanes: AppLanes
   private let permits: Permits
   private var shares: FairShares
