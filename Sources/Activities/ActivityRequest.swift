@@ -35,27 +35,30 @@ public struct ActivityJob: Sendable, Equatable {
 public enum ActivityRequest: Sendable, Equatable {
   /// Asks whether an update or an end is the newest state.
   case announce(ActivityJob)
-  /// Asks on which of the devices, ``ActivityState/key(ofToken:phone:)``, a start may start the activity.
-  case start(ActivityJob, devices: [String])
+  /// Asks on which of the devices a start may start the activity.
+  case start(ActivityJob, devices: [ActivityDevice])
   /// The job found no token to send its state to.
   case wait(nonce: String)
+  /// An attempt of the job has ended, and there will be another: nothing of it is in flight.
+  case pause(nonce: String)
   /// The job has ended. APNs accepted its state for these tokens and phones.
   case settle(nonce: String, reached: [String])
-  /// APNs has refused a start for these devices.
-  case giveBack(nonce: String, devices: [String])
-  /// Asks for the state that a token of this user, on this phone, has not got. `nonce`: that of the job which asks.
-  case refresh(token: String, phone: String, user: String?, nonce: String)
-  /// APNs has accepted the state of the job with this nonce for a token and its phone.
-  case reached(nonce: String, token: String, phone: String)
+  /// APNs has refused a start for these phones.
+  case giveBack(nonce: String, phones: [String])
+  /// Asks for the state that a device has not got. `nonce`: that of the job which asks.
+  case refresh(ActivityDevice, nonce: String)
+  /// The job with this nonce, which sent a state to one token, has ended. APNs accepted the state, that of the job `of`, for this
+  /// token and phone.
+  case settleRefresh(nonce: String, of: String, reached: [String])
 }
 
 /// The answer to an ``ActivityRequest``.
 public enum ActivityAnswer: Sendable, Equatable {
   /// The state is the newest. It is not sent to users in `others`, who have newer states of their own. `former` is a job that has
   /// waited for a token in vain. `isTooOften`: APNs may leave updates out.
-  case send(ActivityState.Newest, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
-  /// The activity may be started on these devices.
-  case start(timestamp: Int64, devices: Set<String>)
+  case send(ActivityState.Newest, to: ActivityAudience, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
+  /// The activity may be started on these phones.
+  case start(timestamp: Int64, phones: Set<String>)
   /// Another job has started the activity on all devices.
   case duplicate
   /// Another job has brought a newer state, or an end.

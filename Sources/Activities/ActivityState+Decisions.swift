@@ -12,21 +12,18 @@ extension ActivityState {
     case .announce(let job): announce(job, now)
     case .start(let job, let devices): start(job, devices)
     case .wait(let nonce): wait(nonce, now)
+    case .pause(let nonce): release(nonce)
     case .settle(let nonce, let reached): settle(nonce, reached, now)
-    case .giveBack(let nonce, let devices): giveBack(nonce, devices)
-    case .refresh(let token, let phone, let user, let nonce): refresh(token, phone, user, nonce, now)
-    case .reached(let nonce, let token, let phone):
-      change(nonce) { newest in
-        newest.reached.formUnion([token, phone])
-        newest.promises[token] = nil
-      }
+    case .giveBack(let nonce, let phones): giveBack(nonce, phones)
+    case .refresh(let device, let nonce): refresh(device, nonce, now)
+    case .settleRefresh(let nonce, let state, let reached): settleRefresh(nonce, of: state, reached)
     }
   }
 
   // MARK: - Updates and ends
 
   private mutating func settle(_ nonce: String, _ reached: [String], _ now: Int64) -> ActivityAnswer {
-    release(nonce)
+    _ = release(nonce)
     return change(nonce) { newest in
       newest.phase = .settled
       newest.since = now
@@ -35,11 +32,11 @@ extension ActivityState {
   }
 
   private mutating func announce(_ job: ActivityJob, _ now: Int64) -> ActivityAnswer {
-    let known = job.user == nil ? all : newest(for: job.user)
-    release(job.nonce)
+    _ = release(job.nonce)
+    let known = newest(for: job.user)
     if var known, known.nonce == job.nonce {
-      if let predecessor = known.predecessor, now - predecessor.at < ActivityState.maximumWait { return .later }
-      known.predecessor = nil
+      guard known.predecessors.allSatisfy({ now - $0.at >= ActivityState.maximumWait }) else { return .later }
+      known.predecessors = []
       known.phase = .open
       known.since = now
       set(known, for: job.user)
@@ -51,24 +48,36 @@ extension ActivityState {
     if let firstStart, job.order < firstStart.order { return .superseded(by: firstStart.jobID) }
     let timestamp = max(job.order.timestamp, (latestTimestamp(for: job.user) ?? -1) + 1)
     var newest = Newest(
-      jobID: job.id, nonce: job.nonce, queue: job.queue, isEnd: job.activity.event == .end, order: job.order,
+      jobID: job.id, nonce: job.nonce, queue: job.queue, isEnd: job.activity.event == .end,
+      isShared: job.activity.isShared,
+      order: job.order,
       timestamp: timestamp, payload: job.activity.apnsPayload(job.notification, timestamp: timestamp),
       priority: job.priority, expiresAt: job.expiresAt, since: now)
-    newest.predecessor = newest.isEnd ? known?.inFlight : nil
+    newest.predecessors = newest.isEnd ? known?.inFlight ?? [] : []
     set(newest, for: job.user)
     updates = updates.filter { $0 > now / 1000 - ActivityState.budgetTime } + [now / 1000]
-    return newest.predecessor == nil ? send(newest, of: job, former: known?.waitingJob, now) : .later
+    return newest.predecessors.isEmpty ? send(newest, of: job, former: known?.waitingJob, now) : .later
   }
 
   /// The job has no push in flight: an end need not wait for it.
-  private mutating func release(_ nonce: String) {
-    if all?.predecessor?.nonce == nonce { all?.predecessor = nil }
-    for user in users.keys where users[user]?.predecessor?.nonce == nonce { users[user]?.predecessor = nil }
+  private mutating func release(_ nonce: String) -> ActivityAnswer {
+    all?.predecessors.removeAll { $0.nonce == nonce }
+    for user in users.keys { users[user]?.predecessors.removeAll { $0.nonce == nonce } }
+    return .done
   }
 
   private func send(_ newest: Newest, of job: ActivityJob, former: WaitingJob?, _ now: Int64) -> ActivityAnswer {
     let others = job.user == nil ? Set(users.filter { $0.value.order > newest.order }.keys) : []
-    return .send(newest, others: others, former: former, isTooOften: isTooOften(now: now))
+    return .send(
+      newest, to: audience(of: newest, user: job.user), others: others, former: former, isTooOften: isTooOften(now: now)
+    )
+  }
+
+  private func newest(for user: String?) -> Newest? {
+    guard let user else { return all }
+    // The state of all is this user's, too, if it may be.
+    let isTheirs = all.map { $0.isShared || members.contains(user) || !formerStarts.isEmpty } ?? false
+    return ActivityState.newest(of: isTheirs ? all : nil, users[user])
   }
 
   /// A device ignores a state with an older timestamp than it shows, so those of one second get different ones.
@@ -117,65 +126,78 @@ extension ActivityState {
 
   // MARK: - Starts
 
-  private mutating func start(_ job: ActivityJob, _ devices: [String]) -> ActivityAnswer {
-    if let ended = newest(for: job.user), ended.isEnd {
+  private mutating func start(_ job: ActivityJob, _ devices: [ActivityDevice]) -> ActivityAnswer {
+    if let ended = ActivityState.newest(of: all, job.user.flatMap { users[$0] }), ended.isEnd {
       guard ended.order < job.order else { return .superseded(by: ended.jobID) }
       restart(job.user, devices, after: ended)
     }
-    let free = devices.filter { starts[$0] == nil || starts[$0] == job.nonce }
+    let free = devices.filter { device in
+      let starter = starts[device.phone] ?? device.formerPhone.flatMap { starts[$0] }
+      return starter == nil || starter == job.nonce
+    }
+    let phones = Set(free.map(\.phone))
     guard !free.isEmpty || devices.isEmpty else { return .duplicate }
-    guard starts.count + free.count(where: { starts[$0] == nil }) <= ActivityState.maximumStarts else {
+    guard starts.count + phones.count(where: { starts[$0] == nil }) <= ActivityState.maximumStarts else {
       return .tooManyStarts
     }
-    for device in free { starts[device] = job.nonce }
+    for phone in phones { starts[phone] = job.nonce }
+    members.formUnion(free.compactMap(\.user))
     if firstStart.map({ job.order < $0.order }) ?? true {
       firstStart = Start(jobID: job.id, order: job.order, channel: job.activity.start?.inputChannel)
     }
     startedAt = max(startedAt, job.order.timestamp)
-    return .start(timestamp: job.order.timestamp, devices: Set(free))
+    return .start(timestamp: job.order.timestamp, phones: phones)
   }
 
   /// The activity begins once more, under the same id.
-  private mutating func restart(_ user: String?, _ devices: [String], after ended: Newest) {
+  private mutating func restart(_ user: String?, _ devices: [ActivityDevice], after ended: Newest) {
     if let user, users[user]?.nonce == ended.nonce {
       users[user] = nil
-      for device in devices { starts[device] = nil }
+      for key in devices.flatMap({ [$0.phone, $0.formerPhone ?? $0.phone] }) { starts[key] = nil }
     } else {
       self = ActivityState()
     }
   }
 
-  private mutating func giveBack(_ nonce: String, _ devices: [String]) -> ActivityAnswer {
-    for device in devices where starts[device] == nonce { starts[device] = nil }
+  private mutating func giveBack(_ nonce: String, _ phones: [String]) -> ActivityAnswer {
+    for phone in phones where starts[phone] == nonce { starts[phone] = nil }
     return .done
   }
 
   // MARK: - Tokens
 
-  private mutating func refresh(
-    _ token: String, _ phone: String, _ user: String?, _ nonce: String, _ now: Int64
-  ) -> ActivityAnswer {
-    guard let newest = newest(for: user) else { return .done }
+  private mutating func settleRefresh(_ nonce: String, of state: String, _ reached: [String]) -> ActivityAnswer {
+    _ = release(nonce)
+    return change(state) { newest in
+      newest.promises = newest.promises.filter { $0.value.nonce != nonce }
+      newest.reached.formUnion(reached)
+    }
+  }
+
+  private mutating func refresh(_ device: ActivityDevice, _ nonce: String, _ now: Int64) -> ActivityAnswer {
+    _ = release(nonce)
+    guard let newest = newest(for: device) else { return .done }
     if let expiresAt = newest.expiresAt, expiresAt <= now { return .done }
     switch newest.phase {
     case .waiting: return newest.waitingJob.map { .wake($0) } ?? .done
     case .open where now - newest.since < ActivityState.maximumOpenTime: return .later
     case .open, .settled: break
     }
-    guard !newest.hasReached(token, phone) else { return .superseded(by: newest.jobID) }
-    if let promise = newest.promises[token], promise.nonce != nonce, now - promise.at < ActivityState.maximumOpenTime {
+    guard !newest.hasReached(device) else { return .superseded(by: newest.jobID) }
+    if let promise = newest.promises[device.token], promise.nonce != nonce,
+      now - promise.at < ActivityState.maximumOpenTime
+    {
       return .later
     }
-    _ = change(newest.nonce) { $0.promises[token] = Promise(nonce: nonce, at: now) }
+    _ = change(newest.nonce) { $0.promises[device.token] = Promise(nonce: nonce, at: now) }
     return .newest(newest)
   }
 }
 
 extension ActivityState.Newest {
-  /// What may have pushes in flight; nil if nothing has.
-  fileprivate var inFlight: ActivityState.Promise? {
-    let times = promises.values.map(\.at) + (phase == .open ? [since] : [])
-    return times.max().map { ActivityState.Promise(nonce: nonce, at: $0) }
+  /// The jobs that may have pushes of the state in flight.
+  fileprivate var inFlight: [ActivityState.Promise] {
+    promises.values + (phase == .open ? [ActivityState.Promise(nonce: nonce, at: since)] : [])
   }
 
   /// Whether the queue may have replaced the job of the state, which is scheduled, with this one of the same id: nobody else sends
@@ -183,8 +205,8 @@ extension ActivityState.Newest {
   fileprivate func isReplaced(by job: ActivityJob) -> Bool { phase == .waiting && jobID == job.id }
 
   /// Whether APNs has accepted the state for the token. An end that it has accepted for the phone is not sent to another token of it.
-  public func hasReached(_ token: String, _ phone: String) -> Bool {
-    reached.contains(token) || (isEnd && reached.contains(phone))
+  public func hasReached(_ device: ActivityDevice) -> Bool {
+    reached.contains(device.token) || (isEnd && reached.contains(device.phone))
   }
 
   var waitingJob: WaitingJob? { phase == .waiting ? WaitingJob(id: jobID, queue: queue) : nil }

@@ -12,3 +12,8 @@ extension ActivityState {
   /// Whether APNs may have left some of them out.
   public func isTooOften(now: Int64) -> Bool { recentUpdates(now: now) > ActivityState.budget }
 }
+
+extension ActivityState.Newest {
+  /// How many tokens APNs accepted the state for.
+  public var reachedTokens: Int { reached.count { !ActivityDevice.isPhone($0) } }
+}

@@ -11,6 +11,12 @@ extension ActivityState {
     }
     startedAt = value["startedAt"]?.time ?? 0
     for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
+    if let members = value["members"]?.array {
+      self.members = Set(members.compactMap(\.string))
+      formerStarts = Set((value["formerStarts"]?.array ?? []).compactMap(\.string))
+    } else {
+      formerStarts = Set(starts.keys)
+    }
     updates = (value["updates"]?.array ?? []).compactMap(\.time)
   }
 
@@ -19,6 +25,7 @@ extension ActivityState {
       "all": all, "users": users.isEmpty ? nil : JSONObject(users),
       "firstStart": firstStart, "startedAt": startedAt == 0 ? nil : startedAt,
       "starts": starts.isEmpty ? nil : JSONObject(starts),
+      "members": members.sorted(), "formerStarts": formerStarts.isEmpty ? nil : formerStarts.sorted(),
       "updates": updates.isEmpty ? nil : updates,
     ]
     return object.bytes
@@ -65,21 +72,23 @@ extension ActivityState.Newest: JSONWritable {
     else { return nil }
     self.init(
       jobID: job, nonce: value["nonce"]?.string ?? "", queue: value["queue"]?.string ?? "",
-      isEnd: value["isEnd"]?.bool ?? false, order: order, timestamp: timestamp, payload: Array(payload.utf8),
+      isEnd: value["isEnd"]?.bool ?? false, isShared: value["shared"]?.bool ?? false, order: order,
+      timestamp: timestamp, payload: Array(payload.utf8),
       priority: Int(value["priority"]?.integer(in: 1...10) ?? 10), expiresAt: value["expiresAt"]?.time,
       phase: value["phase"]?.string.flatMap(Phase.init) ?? .settled, since: value["since"]?.time ?? 0,
       reached: Set((value["reached"]?.array ?? []).compactMap(\.string)))
     for member in value["promises"]?.members ?? [] { promises[member.key] = ActivityState.Promise(member.value) }
-    predecessor = value["predecessor"].flatMap(ActivityState.Promise.init)
+    predecessors = (value["predecessors"]?.array ?? []).compactMap(ActivityState.Promise.init)
   }
 
   public func write(to writer: inout JSONWriter) {
     let object: JSONObject = [
-      "job": jobID, "nonce": nonce, "queue": queue, "isEnd": isEnd, "order": order, "timestamp": timestamp,
+      "job": jobID, "nonce": nonce, "queue": queue, "isEnd": isEnd, "shared": isShared ? true : nil, "order": order,
+      "timestamp": timestamp,
       "payload": String(decoding: payload, as: UTF8.self), "priority": priority, "expiresAt": expiresAt,
       "phase": phase.rawValue, "since": since, "reached": reached.sorted(),
       "promises": promises.isEmpty ? nil : JSONObject(promises),
-      "predecessor": predecessor,
+      "predecessors": predecessors.isEmpty ? nil : predecessors,
     ]
     object.write(to: &writer)
   }

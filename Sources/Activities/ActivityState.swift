@@ -1,6 +1,3 @@
-import Jobs
-public import PushModel
-
 /// What the fleet knows of a Live Activity: the value of `push:activity:<id>`.
 public struct ActivityState: Sendable, Equatable {
   /// Users with a state of their own, at most. The one that is older than all others leaves.
@@ -30,6 +27,8 @@ public struct ActivityState: Sendable, Equatable {
     public let nonce: String
     public let queue: String
     public let isEnd: Bool
+    /// Whether it is for everyone who has registered a token of the activity.
+    public let isShared: Bool
     public let order: ActivityOrder
     /// The timestamp that is sent, in unix seconds. Later than those of all states before.
     public let timestamp: Int64
@@ -40,12 +39,12 @@ public struct ActivityState: Sendable, Equatable {
     public var phase = Phase.open
     /// When the phase began, in unix ms.
     public var since: Int64
-    /// ``ActivityState/key(ofToken:)`` of the tokens for which APNs accepted the state, and the keys of their phones.
+    /// ``ActivityDevice/token`` and ``ActivityDevice/phone`` of those for which APNs accepted the state.
     public var reached: Set<String> = []
     /// Of the tokens to which other jobs than the state's own are sending it.
     var promises: [String: Promise] = [:]
-    /// Of an end: the job of the state before, which may have pushes in flight. One that arrived after the end would be shown.
-    var predecessor: Promise?
+    /// Of an end: the jobs that may have pushes of the state before in flight. One that arrived after the end would be shown.
+    var predecessors: [Promise] = []
   }
 
   struct Promise: Sendable, Equatable {
@@ -68,25 +67,36 @@ public struct ActivityState: Sendable, Equatable {
   var firstStart: Start?
   /// The latest timestamp of a start, in unix seconds.
   var startedAt: Int64 = 0
-  /// The nonce of the job that has started the activity on a device.
+  /// The nonce of the job that has started the activity on a phone, by ``ActivityDevice/phone``.
   public var starts: [String: String] = [:]
+  /// The users for whom a start was sent: the states of the activity are theirs.
+  public var members: Set<String> = []
+  /// Of ``starts``, those by an earlier version, which kept no ``members``: `phone:` with the id, or the digest of a token.
+  var formerStarts: Set<String> = []
   /// Unix seconds of the updates in ``budgetTime``.
   var updates: [Int64] = []
 
   public init() {}
 
-  /// The state that the devices of a user should show; nil stands for devices without an owner.
-  public func newest(for user: String?) -> Newest? {
-    guard let own = user.flatMap({ users[$0] }) else { return all }
-    guard let all else { return own }
+  /// The state that a device should show; nil if there is none that is for its user.
+  public func newest(for device: ActivityDevice) -> Newest? {
+    let isForDevice = all.map { audience(of: $0, user: nil).includes(device) } ?? false
+    return ActivityState.newest(of: isForDevice ? all : nil, device.user.flatMap { users[$0] })
+  }
+
+  /// Whether the activity is known to be that of the device's user: a start was sent, or a job has named the user.
+  public func isFor(_ device: ActivityDevice) -> Bool {
+    ActivityAudience.users(members.union(users.keys), formerStarts: formerStarts).includes(device)
+  }
+
+  static func newest(of all: Newest?, _ own: Newest?) -> Newest? {
+    guard let all, let own else { return all ?? own }
     return own.order > all.order ? own : all
   }
 
-  /// Identifies a token in the state: a digest, shorter than a token.
-  public static func key(ofToken token: DeviceToken) -> String { apnsID(jobID: "", token: token.text) }
-
-  /// Identifies a device in ``starts``: its phone, if the app names it.
-  public static func key(ofToken token: DeviceToken, phone: String?) -> String {
-    phone.map { "phone:" + $0 } ?? key(ofToken: token)
+  /// Whose a state is. `user`: the one whom its job names; nil for none.
+  func audience(of newest: Newest, user: String?) -> ActivityAudience {
+    if newest.isShared { return .everyone }
+    return user.map { .users([$0], formerStarts: []) } ?? .users(members, formerStarts: formerStarts)
   }
 }

@@ -32,7 +32,7 @@ public final class Credentials {
     keys: ["records", "digests", "uses", "mark"], arguments: ["name", "current", "new", "secrets..."],
     """
     if redis.call('HGET', records, name) ~= current then return 0 end
-    redis.call('HLEN', digests)
+    redis.call('HEXISTS', digests, name)
     redis.call('PERSIST', records)
     for at = secrets + 1, #ARGV, 2 do
       redis.call('HDEL', digests, ARGV[at])

@@ -19,6 +19,8 @@ public struct LiveActivity: Sendable, Equatable {
   /// Unix seconds.
   public let dismissalDate: Int64?
   public let relevanceScore: Double?
+  /// Whether an update or an end of an activity is for everyone who has registered a token of it.
+  public let isShared: Bool
   /// Only of a start.
   public let start: Start?
 
@@ -60,6 +62,7 @@ extension LiveActivity {
     var staleDate: Int64?
     var dismissalDate: Int64?
     var relevanceScore: Double?
+    var shared: Bool?
     var attributesType: String?
     var attributes: [UInt8]?
     var requestToken: Bool?
@@ -80,6 +83,7 @@ extension LiveActivity {
       case .staleDate: draft.staleDate = try LiveActivity.seconds(from: &reader)
       case .dismissalDate: draft.dismissalDate = try LiveActivity.seconds(from: &reader)
       case .relevanceScore: draft.relevanceScore = try reader.number()
+      case .shared: draft.shared = try reader.bool()
       case .attributesType: draft.attributesType = try reader.identifier(Charset.attributesType)
       case .attributes: draft.attributes = try reader.object()
       case .requestToken: draft.requestToken = try reader.bool()
@@ -101,6 +105,7 @@ extension LiveActivity {
     staleDate = draft.staleDate
     dismissalDate = draft.dismissalDate
     relevanceScore = draft.relevanceScore
+    isShared = draft.shared ?? false
     guard event == .start else {
       let given: [(String, Bool)] = [
         ("id", draft.id != nil), ("attributesType", draft.attributesType != nil),
@@ -162,7 +167,7 @@ extension JobReader {
 
 /// The keys of `liveActivity`.
 private enum LiveActivityKey: Int, CaseIterable {
-  case event, id, contentState, timestamp, staleDate, dismissalDate, relevanceScore
+  case event, id, contentState, timestamp, staleDate, dismissalDate, relevanceScore, shared
   case attributesType, attributes, requestToken, inputChannel
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "liveActivity.")

@@ -11,6 +11,8 @@ public final class Registry {
 
   /// Update tokens of one Live Activity, at most. More phones are reached by a channel.
   public nonisolated static let maximumActivityTokens = 1000
+  /// Of them, those of one user, at most.
+  public nonisolated static let maximumActivityTokensOfUser = 10
 
   /// Attempts while others change the same token or the same user's devices; each attempt decides on the changes of the
   /// one before.

@@ -16,12 +16,16 @@ extension Corpus {
     #"{"to":{"activity":"m"},"liveActivity":{"event":"update","contentState":{}},"title":"Goal","sound":"goal"}"#,
     #"{"to":{"activity":"m"},"liveActivity":{"event":"end"},"pushType":"liveactivity","atMostOnce":false}"#,
     #"{"to":{"activity":"m"},"liveActivity":{"event":"end","contentState":{},"dismissalDate":1},"ttl":60,"priority":5}"#,
+    #"{"to":{"activity":"m"},"liveActivity":{"event":"end","shared":true}}"#,
+    #"{"to":{"activity":"m","user":"a"},"liveActivity":{"event":"end","shared":false}}"#,
+    #"{"to":{"user":"a"},\#(start),"shared":false},\#(alert)}"#,
     #"{"to":{"activity":"m","token":"\#(token)"}}"#,
     #"{"to":{"activity":"m","token":"\#(token)"},"pushType":"liveactivity","ttl":60}"#,
     #"{"to":{"channel":"cup-1"},"liveActivity":{"event":"update","contentState":{}},"priority":1}"#,
     #"{"to":{"channel":"cup_1"},"app":"com.example.app","liveActivity":{"event":"end"},"expiration":0}"#,
   ]
 
+  private static let shared = "only of an update or an end to to.activity without to.user"
   private static let content = "title, body, sound and data"
   private static let newest = "not to a token of an activity, which gets the newest state"
 
@@ -72,6 +76,17 @@ extension Corpus {
       #"{"to":{"activity":"m"},"liveActivity":{"event":"end","relevanceScore":"high"}}"#,
       "liveActivity.relevanceScore: expected a number, found a string"
     ),
+    (
+      #"{"to":{"activity":"m"},"liveActivity":{"event":"end","shared":"yes"}}"#,
+      "liveActivity.shared: expected true or false, found a string"
+    ),
+    (
+      #"{"to":{"activity":"m","user":"a"},"liveActivity":{"event":"end","shared":true}}"#,
+      "liveActivity.shared: \(shared)"
+    ),
+    (#"{"to":{"token":"\#(token)"},"liveActivity":{"event":"end","shared":true}}"#, "liveActivity.shared: \(shared)"),
+    (#"{"to":{"channel":"c"},"liveActivity":{"event":"end","shared":true}}"#, "liveActivity.shared: \(shared)"),
+    (#"{"to":{"user":"a"},\#(start),"shared":true},\#(alert)}"#, "liveActivity.shared: \(shared)"),
     // What only a start has.
     (
       #"{"to":{"activity":"m"},"liveActivity":{"event":"end","id":"m"}}"#,

@@ -73,21 +73,31 @@ struct ActivityAPI: HTTPAPI {
       token: token, username: user.name, platform: .ios, bundleID: app, isBundleAssumed: body.traits.bundleID == nil,
       environment: body.traits.environment, kind: subject.kind, deviceID: body.traits.deviceID, activity: subject.name,
       frequentPushes: body.frequentPushes, now: Clock.unixMilliseconds)
-    let enrollment = try await refusingFaults(await registry.register(activityToken: registration))
-    guard enrollment != nil else {
+    let device = ActivityDevice(token: token, phone: body.traits.deviceID, user: user.name)
+    guard try await refusingFaults(await register(registration, of: device, storage.backend)) else {
       let most = Registry.maximumActivityTokens
       throw .invalid("id", "Too many tokens", "the activity has \(most) update tokens; reach more phones by a channel")
     }
-    if subject.kind == .activity { try await refresh(token, of: subject.name, user.name, storage.backend) }
+    if subject.kind == .activity { try await refresh(token, device, of: subject.name, storage.backend) }
     return .json(["success": true])
   }
 
-  /// Enqueues a job that sends the newest state to the token, if there is one.
+  /// Returns whether there was room for the token.
+  private func register(
+    _ registration: Registration, of device: ActivityDevice, _ backend: Backend
+  ) async throws(RedisError) -> Bool {
+    if try await backend.registry.register(activityToken: registration) != nil { return true }
+    guard let activity = registration.activity, try await backend.activities.state(activity)?.isFor(device) == true
+    else { return false }
+    return try await backend.registry.register(activityToken: registration, isExpected: true) != nil
+  }
+
+  /// Enqueues a job that sends the newest state to the token, if there is one for it.
   private func refresh(
-    _ token: DeviceToken, of activity: String, _ user: String, _ backend: Backend
+    _ token: DeviceToken, _ device: ActivityDevice, of activity: String, _ backend: Backend
   ) async throws(Refusal) {
     let state = try await refusingFaults(await backend.activities.state(activity))
-    guard let newest = state?.newest(for: user) else { return }
+    guard let newest = state?.newest(for: device) else { return }
     let job: JSONObject = ["id": JobID.random(), "to": ["activity": activity, "token": token.text] as JSONObject]
     _ = try await refusingFaults(await backend.connection.send(RedisCommand("LPUSH", newest.queue).with(job.bytes)))
   }

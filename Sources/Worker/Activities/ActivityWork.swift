@@ -6,19 +6,19 @@ import Registry
 /// What an attempt at a job to a Live Activity knows of it. Nil for all other jobs.
 final class ActivityWork {
   let id: String
-  /// The nonce under which the activity's state has the job.
+  /// The nonce of the job's envelope.
   let nonce: String
   /// The timestamp that is sent, in unix seconds.
   let timestamp: Int64
-  /// The newest state, if it is the job's own.
-  var announced: ActivityState.Newest?
+  /// The newest state, if it is the job's own, and whose it is.
+  var announced: (state: ActivityState.Newest, audience: ActivityAudience)?
   /// Users who have newer states of their own.
   var others: Set<String> = []
   /// The state that a token lacks; nil for a job that brings one.
   var newest: ActivityState.Newest?
   /// Of the tokens for which APNs has accepted the state in this attempt, each with its phone.
   var accepted: [String] = []
-  /// Of a start: the devices that did not get it, so that another start may be sent to them.
+  /// Of a start: the phones that did not get it, so that another start may be sent to them.
   var refused: [String] = []
 
   let isStart: Bool
@@ -52,17 +52,14 @@ extension ActivityWork {
   /// A push to the device has ended.
   func note(_ device: Device, _ outcome: PushOutcome) {
     switch outcome {
-    case .accepted: accepted += [device.activityKey, device.phoneKey]
-    case .stale, .failed, .badJob: refused.append(device.phoneKey)
+    case .accepted: accepted += [device.inActivity.token, device.inActivity.phone]
+    case .stale, .failed, .badJob: refused.append(device.inActivity.phone)
     case .open, .uncertain: break
     }
   }
 }
 
 extension Device {
-  /// The token in the state of a Live Activity.
-  var activityKey: String { ActivityState.key(ofToken: token) }
-
-  /// The phone in the state of a Live Activity; of an unknown one the token.
-  var phoneKey: String { ActivityState.key(ofToken: token, phone: deviceID) }
+  /// The device in the state of a Live Activity.
+  var inActivity: ActivityDevice { ActivityDevice(token: token, phone: deviceID, user: username) }
 }

@@ -24,9 +24,9 @@ extension Pipeline {
   func announce(_ delivery: Delivery, to activity: String, _ job: ActivityJob) {
     activities.ask(activity, .announce(job)) { [self] result in
       switch result {
-      case .success(.send(let newest, let others, let former, let isTooOften)):
+      case .success(.send(let newest, let audience, let others, let former, let isTooOften)):
         let work = ActivityWork(id: activity, nonce: job.nonce, timestamp: newest.timestamp)
-        work.announced = newest
+        work.announced = (newest, audience)
         work.others = others
         delivery.activity = work
         if isTooOften { delivery.noteTooManyUpdates() }
@@ -65,13 +65,14 @@ extension Pipeline {
   }
 
   private func sendState(_ delivery: Delivery, to devices: [Device]) {
-    guard let work = delivery.activity else { return submit(delivery, to: devices) }
-    let own = delivery.username.map { user in devices.filter { $0.username == user } } ?? devices
+    guard let work = delivery.activity, let (state, audience) = work.announced else {
+      return submit(delivery, to: devices)
+    }
+    let own = devices.filter { audience.includes($0.inActivity) }
     guard !own.isEmpty || delivery.hasResults else { return wait(delivery, work) }
     let others = own.filter { $0.username.map(work.others.contains) ?? false }
     let open = own.filter { device in
-      work.announced?.hasReached(device.activityKey, device.phoneKey) != true
-        && !others.contains { $0.token == device.token }
+      !state.hasReached(device.inActivity) && !others.contains { $0.token == device.token }
     }
     guard open.isEmpty, !delivery.hasResults else { return submit(delivery, to: open) }
     // A worker has died after it had sent the state, or all users have newer states of their own.
@@ -101,20 +102,17 @@ extension Pipeline {
   ) {
     let devices = channel.map { reachable(all, by: $0, delivery) } ?? all
     guard !devices.isEmpty else { return submit(delivery, to: devices) }
-    let keys = devices.map(\.phoneKey)
-    activities.ask(id, .start(job, devices: keys)) { [self] result in
+    activities.ask(id, .start(job, devices: devices.map(\.inActivity))) { [self] result in
       switch result {
       case .success(.start(let timestamp, let free)):
         delivery.activity = ActivityWork(id: id, nonce: job.nonce, timestamp: timestamp, isStart: true)
         delivery.activity?.channel = channel
-        let open = zip(devices, keys).filter { free.contains($1) }.map(\.0)
+        let isFree = { (device: Device) in free.contains(device.inActivity.phone) }
         delivery.tally.recordUnreachable(
-          zip(devices, keys).filter { !free.contains($1) }.map {
-            UnreachableDevice(token: $0.0.token, reason: Tally.startedBefore)
-          })
+          devices.filter { !isFree($0) }.map { UnreachableDevice(token: $0.token, reason: Tally.startedBefore) })
         activities.countStarts(on: Array(free)) { [self] isTooMany in
           if isTooMany { delivery.noteTooManyStarts() }
-          submit(delivery, to: open)
+          submit(delivery, to: devices.filter(isFree))
         }
       case .success(.duplicate):
         end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge, reason: Tally.startedBefore))
@@ -141,11 +139,10 @@ extension Pipeline {
   private func sendNewest(_ delivery: Delivery, to device: Device?, of id: String) {
     guard let device else { return submit(delivery, to: []) }
     let nonce = delivery.claim.envelope.nonce ?? ""
-    activities.ask(id, .refresh(token: device.activityKey, phone: device.phoneKey, user: device.username, nonce: nonce))
-    { [self] result in
+    activities.ask(id, .refresh(device.inActivity, nonce: nonce)) { [self] result in
       switch result {
       case .success(.newest(let newest)):
-        let work = ActivityWork(id: id, nonce: newest.nonce, timestamp: newest.timestamp)
+        let work = ActivityWork(id: id, nonce: nonce, timestamp: newest.timestamp)
         work.newest = newest
         delivery.activity = work
         submit(delivery, to: [device])
@@ -159,7 +156,7 @@ extension Pipeline {
 
   // MARK: - Ended
 
-  /// Writes into the activity's state how the job ended, then calls `next`.
+  /// Writes into the activity's state how the attempt ended, then calls `next`.
   func report(_ work: ActivityWork, _ outcome: JobOutcome, then next: @escaping @EventLoop () -> Void) {
     guard let request = work.report(outcome) else { return next() }
     // Without the report a token may get the state twice, or late.
@@ -170,11 +167,10 @@ extension Pipeline {
 extension ActivityWork {
   fileprivate func report(_ outcome: JobOutcome) -> ActivityRequest? {
     if id.isEmpty { return nil }
-    if newest != nil {
-      return accepted.count == 2 ? .reached(nonce: nonce, token: accepted[0], phone: accepted[1]) : nil
-    }
-    if isStart { return refused.isEmpty ? nil : .giveBack(nonce: nonce, devices: refused) }
-    return outcome.status.isFinal ? .settle(nonce: nonce, reached: accepted) : nil
+    if isStart { return refused.isEmpty ? nil : .giveBack(nonce: nonce, phones: refused) }
+    guard outcome.status.isFinal else { return .pause(nonce: nonce) }
+    return newest.map { .settleRefresh(nonce: nonce, of: $0.nonce, reached: accepted) }
+      ?? .settle(nonce: nonce, reached: accepted)
   }
 }
 

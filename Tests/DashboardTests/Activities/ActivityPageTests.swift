@@ -30,7 +30,7 @@ struct ActivityPageTests {
   {
     var state = ActivityState()
     state.all = .init(
-      jobID: "goal-1", nonce: "n", queue: "push:jobs", isEnd: false,
+      jobID: "goal-1", nonce: "n", queue: "push:jobs", isEnd: false, isShared: true,
       order: ActivityOrder(timestamp: 1, enqueuedAt: 1, sequence: ""), timestamp: 1, payload: [], priority: 10,
       expiresAt: nil, phase: phase, since: 1)
     state.starts = ["phone:1": "n"]

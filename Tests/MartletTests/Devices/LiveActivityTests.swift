@@ -31,10 +31,13 @@ import Testing
       + #""attributesType":"Match","attributes":{"home":"A"},"contentState":{"score":0}}}"#
   }
 
-  private func update(_ id: String, _ activity: String, _ event: String = "update", at: Int64? = nil) -> String {
+  private func update(
+    _ id: String, _ activity: String, _ event: String = "update", at: Int64? = nil, isShared: Bool = false
+  ) -> String {
     let timestamp = at.map { #","timestamp":\#($0)"# } ?? ""
+    let shared = isShared ? #","shared":true"# : ""
     return #"{"id":"\#(id)","to":{"activity":"\#(activity)"},"#
-      + #""liveActivity":{"event":"\#(event)","contentState":{"by":"\#(id)"}\#(timestamp)}}"#
+      + #""liveActivity":{"event":"\#(event)","contentState":{"by":"\#(id)"}\#(timestamp)\#(shared)}}"#
   }
 
   @Test func `an activity is started once, updated through its token and ended`() async throws {
@@ -69,11 +72,11 @@ import Testing
     let (user, activity) = (try await fleet.userWithCredentials("wait"), fleet.unique("activity"))
     let token = fleet.uniqueToken()
     let worker = try await fleet.worker()
-    try await fleet.enqueue(update(activity + "-1", activity, at: 1_800_000_001), on: worker.queue)
+    try await fleet.enqueue(update(activity + "-1", activity, at: 1_800_000_001, isShared: true), on: worker.queue)
     try await eventually("the state waits") {
       try await fleet.redis("GET", "push:result:\(activity)-1").string?.contains(#""reason":"no_token_yet""#) == true
     }
-    try await fleet.enqueue(update(activity + "-2", activity, at: 1_800_000_002), on: worker.queue)
+    try await fleet.enqueue(update(activity + "-2", activity, at: 1_800_000_002, isShared: true), on: worker.queue)
     #expect(try await fleet.record(activity + "-1").status == "superseded")
     try await register(token, activity, of: user)
     let record = try await fleet.record(activity + "-2")
@@ -93,6 +96,9 @@ import Testing
     let tokens: [Token]
     let starts: Int
     let channel: String?
+    let findings: [Finding]
+
+    struct Finding: Decodable { let sentence: String }
   }
 
   private func explain(_ activity: String, on queue: String, exitCode: Int32 = 0) async throws -> Explanation {
@@ -129,7 +135,7 @@ import Testing
     let (first, second) = (fleet.uniqueToken(), fleet.uniqueToken())
     let worker = try await fleet.worker()
     try await register(first, activity, of: user)
-    try await fleet.enqueue(update(activity + "-1", activity), on: worker.queue)
+    try await fleet.enqueue(update(activity + "-1", activity, isShared: true), on: worker.queue)
     #expect(try await fleet.record(activity + "-1").status == "accepted")
     try await register(second, activity, of: user)
     try await eventually("the late token gets the state") { try await pushes(to: second).count == 1 }
@@ -146,7 +152,7 @@ import Testing
     #expect(try await sidecar.push("register", as: user, #"{"token":"\#(phone)"}"#).status == 200)
     for token in [gone, alive] { try await register(token, activity, of: user) }
     try await fleet.gateway.device(gone, #""rule":"unregistered","since":4000000000000"#)
-    try await fleet.enqueue(update(activity + "-1", activity), on: worker.queue)
+    try await fleet.enqueue(update(activity + "-1", activity, isShared: true), on: worker.queue)
     let record = try await fleet.record(activity + "-1")
     #expect(record.status == "partial")
     #expect(record.stale == 1)
@@ -167,6 +173,40 @@ import Testing
     #expect(try await fleet.record(activity + "-1").status == "accepted")
     #expect(try await pushes(to: hers).count == 1)
     #expect(try await pushes(to: his).isEmpty)
+  }
+
+  @Test func `whoever guesses the id of an activity gets none of its states, and is in none of its records`()
+    async throws
+  {
+    let (alice, eve) = (try await fleet.userWithCredentials("alice"), try await fleet.userWithCredentials("eve"))
+    let (activity, starter) = (fleet.unique("order"), fleet.uniqueToken())
+    let (hers, eves) = (fleet.uniqueToken(), (0..<10).map { _ in fleet.uniqueToken() })
+    let worker = try await fleet.worker()
+    for token in eves { try await register(token, activity, of: eve) }
+    // No start is known: the state is nobody's.
+    try await fleet.enqueue(update(activity + "-0", activity), on: worker.queue)
+    try await eventually("the state waits") {
+      try await fleet.redis("GET", "push:result:\(activity)-0").string?.contains(#""reason":"no_token_yet""#) == true
+    }
+    #expect(
+      try await explain(activity, on: worker.queue).findings.contains {
+        $0.sentence.hasPrefix("No start of it is known")
+      })
+    try await register(starter, "types/Match", of: alice)
+    try await fleet.enqueue(start(activity + "-s", activity, of: alice), on: worker.queue)
+    #expect(try await fleet.record(activity + "-s").status == "accepted")
+    try await register(hers, activity, of: alice)
+    try await register(eves[0], activity, of: eve)
+    for (name, event) in [("-u", "update"), ("-e", "end")] {
+      try await fleet.enqueue(update(activity + name, activity, event), on: worker.queue)
+      #expect(try await fleet.record(activity + name).results.map(\.token) == [hers])
+    }
+    try await fleet.settled(worker.queue)
+    #expect(try await pushes(to: hers).count == 2)
+    for token in eves { #expect(try await pushes(to: token).isEmpty) }
+    // Nobody's tokens are more than ten.
+    try await register(fleet.uniqueToken(), activity, of: eve)
+    #expect(try await fleet.redis("HLEN", "push:activity:\(activity):tokens").integer == 11)
   }
 
   @Test func `more than eight starts of a device in an hour are noted`() async throws {

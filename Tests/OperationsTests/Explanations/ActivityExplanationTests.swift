@@ -1,3 +1,4 @@
+import JSON
 import Testing
 
 @testable import Activities
@@ -24,12 +25,14 @@ struct ActivityExplanationTests {
       kind: .activity, deviceID: "phone-1", activity: "match", frequentPushes: isFrequent)
   }
 
+  private var known: ActivityDevice { ActivityDevice(token: DeviceToken(Self.token), phone: "phone-1", user: "alice") }
+
   private func newest(
     _ job: String = "goal-1", isEnd: Bool = false, phase: ActivityState.Newest.Phase = .settled,
-    payload: String = "{}", reached: Set<String> = [], timestamp: Int64 = 1_795_264_000
+    payload: String = "{}", reached: Set<String> = [], timestamp: Int64 = 1_795_264_000, isShared: Bool = true
   ) -> ActivityState.Newest {
     ActivityState.Newest(
-      jobID: job, nonce: "n", queue: "push:jobs", isEnd: isEnd,
+      jobID: job, nonce: "n", queue: "push:jobs", isEnd: isEnd, isShared: isShared,
       order: ActivityOrder(timestamp: timestamp, enqueuedAt: 1, sequence: ""), timestamp: timestamp,
       payload: Array(payload.utf8), priority: 10, expiresAt: nil, phase: phase, since: Self.now - 5000,
       reached: reached)
@@ -51,7 +54,7 @@ struct ActivityExplanationTests {
 
   @Test func `an activity whose newest state all tokens have`() {
     var state = ActivityState()
-    state.all = newest(reached: [ActivityState.key(ofToken: DeviceToken(Self.token))])
+    state.all = newest(reached: [known.token])
     let explanation = ActivityExplanation(facts(state, [device()]))
     #expect(explanation.isKnown)
     #expect(
@@ -90,13 +93,31 @@ struct ActivityExplanationTests {
 
   @Test func `users with states of their own are told apart, and each token has its owner's`() {
     var state = ActivityState()
-    state.all = newest(reached: [ActivityState.key(ofToken: DeviceToken(Self.token))])
+    state.all = newest(reached: [known.token])
     state.users["alice"] = newest("own", timestamp: 1_795_264_100)
     let other = device("1111feedcafe0123456789", user: "bob")
     let explanation = ActivityExplanation(facts(state, [device(), other]))
     #expect(explanation.states.map(\.user) == [nil, "alice"])
     #expect(explanation.tokens.map(\.isCurrent) == [false, false])
     #expect(explanation.summary.outcome.hasPrefix("The newest state of user alice of Live Activity match"))
+  }
+
+  @Test func `a state of which no start is known waits for nobody's token, and a stranger's token is called so`() {
+    var state = ActivityState()
+    state.all = newest(phase: .waiting, isShared: false)
+    let explanation = ActivityExplanation(facts(state, [device()]))
+    #expect(
+      sentences(explanation, .problem) == [
+        "No start of it is known, so nobody knows whose it is, and the state of job goal-1 waits (1 token registered)."
+      ])
+    #expect(explanation.tokens.map(\.isCurrent) == [nil])
+    #expect(explanation.tokens.map(\.isExpected) == [false])
+    #expect(
+      sentences(explanation, .fact)[1].hasSuffix(
+        " No start was sent to this user, who gets only states that are shared."))
+    #expect(String(decoding: explanation.object.bytes, as: UTF8.self).contains(#""stranger":true"#))
+    state.members = ["alice"]
+    #expect(ActivityExplanation(facts(state, [device()])).tokens.map(\.isExpected) == [true])
   }
 
   @Test func `an activity that was ended, and one that was only started`() {

@@ -143,9 +143,28 @@ struct ActivityTokenTests {
     #expect(refused.status == 400)
     #expect(refused.body == #"{"error":"Too many tokens"}"#)
     #expect(try await fixture.members("live-full").isEmpty)
+    // Others cannot fill the activity of a user for whom a start was sent.
+    let state = #"{"members":["live-known"],"starts":{"phone:1:live-known":"n"}}"#
+    _ = try await fixture.run("SET", Activities.key("live-full"), state)
+    let expected = try await fixture.request(
+      "PUT", "/activities/live-full", try await fixture.user("live-known"),
+      body: #"{"token":"\#(fixture.token("full-known"))"}"#)
+    #expect(expected.status == 200)
     // One that is registered is renewed.
     let known = #"{"token":"\#(fixture.token("full-7"))"}"#
     #expect(try await fixture.request("PUT", "/activities/live-full", alice, body: known).status == 200)
+  }
+
+  @Test func `a user has ten update tokens of an activity, and the oldest one leaves`() async throws {
+    let fixture = try await fixture()
+    let tokens = (0...Registry.maximumActivityTokensOfUser).map { fixture.token("ten-\($0)") }
+    for (number, token) in tokens.enumerated() {
+      _ = try await fixture.backend.registry.register(
+        activityToken: Registration(
+          token: DeviceToken(token), username: "ten", platform: .ios, kind: .activity, activity: "ten",
+          now: Int64(number + 1)))
+    }
+    #expect(Set(try await fixture.backend.registry.activityDevices("ten").map(\.token.text)) == Set(tokens.dropFirst()))
   }
 
   @Test func `a token gets the newest state by a job of its own, if there is one`() async throws {
@@ -153,7 +172,7 @@ struct ActivityTokenTests {
     let (token, alice) = (fixture.token("live-late"), try await fixture.user("live-late"))
     let queue = "push:jobs:live-late"
     var state = ActivityState()
-    let job = try Job(parsing: Array(#"{"to":{"activity":"x"},"liveActivity":{"event":"end"}}"#.utf8))
+    let job = try Job(parsing: Array(#"{"to":{"activity":"x"},"liveActivity":{"event":"end","shared":true}}"#.utf8))
     guard case .activity(let activity, let notification) = job.content else {
       Issue.record("no activity")
       return
@@ -169,5 +188,19 @@ struct ActivityTokenTests {
     let element = try #require(try await fixture.run("RPOP", queue).bytes)
     #expect(try Job(parsing: element).addressee == .activityToken("live-late", token: DeviceToken(token)))
     #expect(try await fixture.run("LLEN", queue).integer == 0)
+  }
+
+  @Test func `a token of somebody for whom the newest state is not gets no job`() async throws {
+    let fixture = try await fixture()
+    let (alice, eve) = (try await fixture.user("own-alice"), try await fixture.user("own-eve"))
+    let state =
+      #"{"members":["own-alice"],"all":{"job":"j","queue":"push:jobs:own","payload":"{}","timestamp":1,"#
+      + #""order":{"timestamp":1,"enqueuedAt":1}}}"#
+    _ = try await fixture.run("SET", Activities.key("own"), state)
+    for (user, jobs) in [(eve, 0), (alice, 1)] {
+      let body = #"{"token":"\#(fixture.token("own-\(jobs)"))"}"#
+      #expect(try await fixture.request("PUT", "/activities/own", user, body: body).status == 200)
+      #expect(try await fixture.run("LLEN", "push:jobs:own").integer == Int64(jobs))
+    }
   }
 }

@@ -8,10 +8,11 @@ extension ActivityExplanation {
   init(_ facts: ActivityFacts) {
     states = facts.states.map { State($0.user, $0.newest, facts) }
     tokens = facts.devices.map { device in
-      let newest = facts.state.newest(for: device.username)
+      let known = ActivityDevice(token: device.token, phone: device.deviceID, user: device.username)
+      let newest = facts.state.newest(for: known)
       return Token(
-        device: device, name: facts.shown(device.token),
-        isCurrent: newest.map { $0.reached.contains(ActivityState.key(ofToken: device.token)) })
+        device: device, name: facts.shown(device.token), isExpected: newest != nil || facts.state.isFor(known),
+        isCurrent: newest.map { $0.hasReached(known) })
     }
     starts = facts.state.starts.count
     channel = facts.state.channel
@@ -56,6 +57,15 @@ extension ActivityExplanation {
 
   private func waits(_ facts: ActivityFacts) -> [Finding] {
     states.filter { $0.phase == ActivityState.Newest.Phase.waiting.rawValue }.map { state in
+      if state.user == nil, !state.isShared, starts == 0 {
+        let registered = tokens.isEmpty ? "" : " (\(Words.count(tokens.count, "token")) registered)"
+        return Finding(
+          .problem,
+          "No start of it is known, so nobody knows whose it is, and the state of job \(state.job) waits\(registered).",
+          since: state.since,
+          fix: "Start it by a job, name the user in to.user, or send a state that is for everyone who registered with "
+            + "\"shared\": true in liveActivity.")
+      }
       let whose = state.user.map { "User \($0) has" } ?? "It has"
       let until = state.until.map { " until \(facts.text.clock($0)) at the latest" } ?? ""
       return Finding(
@@ -102,8 +112,10 @@ extension ActivityExplanation {
       if let frequent = device.frequentPushes { words.append(frequent ? "frequent updates" : "no frequent updates") }
       let owner = device.username.map { "user \($0)" } ?? "nobody"
       let has = token.isCurrent.map { $0 ? " It has the newest state." : " It has not got the newest state." } ?? ""
+      let stranger = token.isExpected ? "" : " No start was sent to this user, who gets only states that are shared."
       return Finding(
-        .fact, "Update token \(token.name) of \(owner) is registered for \(words.joined(separator: ", ")).\(has)",
+        .fact,
+        "Update token \(token.name) of \(owner) is registered for \(words.joined(separator: ", ")).\(has)\(stranger)",
         since: device.updatedAt, subject: token.name)
     }
   }
@@ -119,7 +131,8 @@ extension ActivityExplanation.State {
   fileprivate init(_ user: String?, _ newest: ActivityState.Newest, _ facts: ActivityFacts) {
     let wait = newest.phase == .waiting ? facts.waits[newest.jobID] : nil
     self.init(
-      user: user, job: newest.jobID, isEnd: newest.isEnd, timestamp: newest.timestamp, phase: newest.phase.rawValue,
-      since: wait?.since ?? newest.since, until: wait?.until ?? newest.expiresAt, reached: newest.reached.count)
+      user: user, job: newest.jobID, isEnd: newest.isEnd, isShared: newest.isShared, timestamp: newest.timestamp,
+      phase: newest.phase.rawValue,
+      since: wait?.since ?? newest.since, until: wait?.until ?? newest.expiresAt, reached: newest.reachedTokens)
   }
 }

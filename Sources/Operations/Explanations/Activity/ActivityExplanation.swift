@@ -10,6 +10,8 @@ public struct ActivityExplanation: Sendable {
     public var user: String?
     public var job: String
     public var isEnd: Bool
+    /// Whether it is for everyone who has registered a token.
+    public var isShared = false
     /// The timestamp that is sent, in unix seconds.
     public var timestamp: Int64
     /// `open`, `waiting` or `settled`.
@@ -23,7 +25,8 @@ public struct ActivityExplanation: Sendable {
 
     var object: JSONObject {
       [
-        "user": user, "job": job, "event": isEnd ? "end" : "update", "timestamp": timestamp, "phase": phase,
+        "user": user, "job": job, "event": isEnd ? "end" : "update",
+        "shared": isShared ? true : nil, "timestamp": timestamp, "phase": phase,
         "since": since, "until": until, "reached": reached,
       ]
     }
@@ -34,6 +37,8 @@ public struct ActivityExplanation: Sendable {
     public var device: Device
     /// As it is shown: shortened unless whole tokens were asked for.
     public var name: String
+    /// Whether the activity is known to be its user's, or everyone's.
+    public var isExpected = true
     /// Whether APNs accepted the newest state for it; nil if there is no state.
     public var isCurrent: Bool?
 
@@ -41,7 +46,7 @@ public struct ActivityExplanation: Sendable {
       [
         "token": name, "user": device.username, "app": device.bundleID, "environment": device.environment?.rawValue,
         "deviceId": device.deviceID, "registeredAt": device.updatedAt, "frequentPushes": device.frequentPushes,
-        "current": isCurrent,
+        "current": isCurrent, "stranger": isExpected ? nil : true,
       ]
     }
   }
@@ -57,9 +62,9 @@ public struct ActivityExplanation: Sendable {
 
   public var isKnown: Bool { summary.isKnown }
 
-  /// `{"subject","reachable","outcome","findings":[…],"states":[{"user"?,"job","event","timestamp","phase","since","until"?,
-  /// "reached"}…],"tokens":[{"token","user"?,"app"?,"environment"?,"deviceId"?,"registeredAt","frequentPushes"?,"current"?}…],
-  /// "starts","channel"?}`, times in unix ms, `timestamp` in unix seconds.
+  /// `{"subject","reachable","outcome","findings":[…],"states":[{"user"?,"job","event","shared"?,"timestamp","phase","since",
+  /// "until"?,"reached"}…],"tokens":[{"token","user"?,"app"?,"environment"?,"deviceId"?,"registeredAt","frequentPushes"?,
+  /// "current"?,"stranger"?}…],"starts","channel"?}`, times in unix ms, `timestamp` in unix seconds.
   public var object: JSONObject {
     summary.object + [
       "states": states.map(\.object), "tokens": tokens.map(\.object), "starts": starts, "channel": channel,
