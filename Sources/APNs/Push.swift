@@ -88,6 +88,8 @@ open class Push {
 public enum PushOwner: Sendable, Hashable {
   case user(String)
   case instance(String)
+  /// Nobody: a token that is not registered, which anybody may have invented.
+  case unregistered
 }
 
 /// Whether a refusal says something about a token, or only that the push was sent to the wrong place. Whoever sends a push

@@ -11,6 +11,9 @@ final class Route {
   /// Anonymous devices, counted by token, so that registering thousands of them does not stop the removal of
   /// users' devices.
   private var unownedGuard = RemovalGuard()
+  /// Tokens that are not registered, which may be invented: there is nothing to remove, and they stop no removal. If most of them
+  /// are refused, nobody is told that they are gone.
+  private var unregisteredGuard = RemovalGuard()
   /// The answer that stopped the removal of tokens.
   private(set) var removalStop: RouteNotice?
   /// Only probes are sent while a route is paused.
@@ -50,6 +53,10 @@ final class Route {
   /// Records APNs' answer about a device's token. Returns whether removal has stopped or started again.
   func recordToken(of push: Push, isSuspect: Bool, reason: String?) -> Bool {
     if isSuspect, !push.evidence.counts(reason) { return false }
+    guard push.owner != .unregistered else {
+      _ = unregisteredGuard.record(owner: push.token.hashValue, isSuspect: isSuspect)
+      return false
+    }
     if !isSuspect, push.owner == nil ? unownedGuard.isAllGood : ownedGuard.isAllGood { return false }
     let hasChanged =
       if let owner = push.owner {
@@ -67,7 +74,11 @@ final class Route {
   var isRemovalStopped: Bool { ownedGuard.isTripped || unownedGuard.isTripped }
 
   func isRemovalStopped(for push: Push) -> Bool {
-    push.owner == nil ? unownedGuard.isTripped : ownedGuard.isTripped
+    switch push.owner {
+    case nil: unownedGuard.isTripped
+    case .unregistered: unregisteredGuard.isTripped
+    case .user, .instance: ownedGuard.isTripped
+    }
   }
 
   /// Owners with refused tokens and all owners, of the kinds of devices that are no longer removed.

@@ -34,22 +34,27 @@ public final class RateLimiter {
     return {1}
     """)
 
-  /// `counter`: a string that expires with its window. `limit`, `window`: times within a window, and the window in ms.
+  /// `counters`: strings that expire with their windows. `limits`: of each, times within a window, and the window in ms.
   ///
-  /// Returns {times with this one, milliseconds until the window ends}. Times over the limit are not counted. PERSIST as
-  /// the first write makes a full Redis accept the next one, so that counting continues.
+  /// Returns of each {times with this one, milliseconds until the window ends}. If one is over its limit, nothing is counted.
+  /// PERSIST as the first write makes a full Redis accept the next one, so that counting continues.
   private static let count = RedisScript(
-    keys: ["counter"], arguments: ["limit", "window"],
+    keys: ["counters..."], arguments: ["limits..."],
     """
-    limit, window = tonumber(limit), tonumber(window)
-    local count = tonumber(redis.call('GET', counter) or '') or 0
-    local left = redis.call('PTTL', counter)
-    if left <= 0 or left > window then count, left = 0, window end
-    if count < limit then
-      redis.call('PERSIST', counter)
-      redis.call('SET', counter, count + 1, 'PX', left)
+    local found, isOver = {}, false
+    for at = 1, #KEYS - counters do
+      local counter, limit, window = KEYS[counters + at], tonumber(ARGV[limits + 2 * at - 1]), tonumber(ARGV[limits + 2 * at])
+      local count = tonumber(redis.call('GET', counter) or '') or 0
+      local left = redis.call('PTTL', counter)
+      if left <= 0 or left > window then count, left = 0, window end
+      isOver = isOver or count >= limit
+      found[at] = {count + 1, left}
     end
-    return {count + 1, left}
+    for at = 1, isOver and 0 or #found do
+      redis.call('PERSIST', KEYS[counters + at])
+      redis.call('SET', KEYS[counters + at], found[at][1], 'PX', found[at][2])
+    end
+    return found
     """)
 
   private let connection: RedisClient
@@ -63,13 +68,22 @@ public final class RateLimiter {
   public func count(
     _ action: LimitedAction, of subject: String, _ limit: WindowLimit
   ) async throws(RedisError) -> WindowCount {
+    try await count([LimitedSubject(action: action, subject: subject, limit: limit)])[0]
+  }
+
+  /// Counts all of them, each of which occurs once, or none if one has reached its limit. The windows are in their order.
+  public func count(_ subjects: [LimitedSubject]) async throws(RedisError) -> [WindowCount] {
     let reply = try await connection.send(
       RateLimiter.count(
-        counter: CredentialKeys.windowCount(action, subject), limit: limit.count, window: limit.window.milliseconds))
-    let numbers = reply.array?.compactMap(\.integer) ?? []
-    // An invalid reply counts as a reached limit.
-    guard numbers.count == 2 else { return WindowCount(count: .max, left: limit.window) }
-    return WindowCount(count: Int(clamping: numbers[0]), left: .milliseconds(numbers[1]))
+        counters: RedisList(subjects.map { CredentialKeys.windowCount($0.action, $0.subject) }),
+        limits: RedisList(subjects.flatMap { ["\($0.limit.count)", "\($0.limit.window.milliseconds)"] })))
+    let counts = reply.array ?? []
+    return subjects.indices.map { index in
+      let numbers = index < counts.count ? counts[index].array?.compactMap(\.integer) ?? [] : []
+      // An invalid reply counts as a reached limit.
+      guard numbers.count == 2 else { return WindowCount(count: .max, left: subjects[index].limit.window) }
+      return WindowCount(count: Int(clamping: numbers[0]), left: .milliseconds(numbers[1]))
+    }
   }
 
   /// Takes one request from the allowance of the API key `name`.

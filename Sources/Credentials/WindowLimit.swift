@@ -27,6 +27,19 @@ public enum LimitedAction: String, Sendable {
   case failure
 }
 
+/// Who does a limited action, and how often they may.
+public struct LimitedSubject: Sendable {
+  public let action: LimitedAction
+  public let subject: String
+  public let limit: WindowLimit
+
+  public init(action: LimitedAction, subject: String, limit: WindowLimit) {
+    self.action = action
+    self.subject = subject
+    self.limit = limit
+  }
+}
+
 /// The state of a window after an action.
 public struct WindowCount: Sendable, Equatable {
   /// How often the action has happened in this window. If greater than the limit's count, this time was not counted.

@@ -38,6 +38,8 @@ public struct Job: Sendable, Equatable {
   public let replyTo: String?
   /// Nil unless the producer named one. Stands in records and log lines.
   public let trace: TraceParent?
+  /// Only of a job to a token.
+  public let pusher: Pusher?
 }
 
 /// What a job sends to a device.

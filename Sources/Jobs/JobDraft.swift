@@ -32,6 +32,7 @@ package struct JobDraft {
   private var atMostOnce = false
   private var replyTo: String?
   private var trace: TraceParent?
+  private var pusher: Pusher?
 
   mutating func read(from reader: inout JobReader) throws(JobError) {
     try reader.beginObject()
@@ -86,6 +87,7 @@ package struct JobDraft {
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
     case .trace: trace = try JobDraft.trace(from: &reader)
+    case .pusher: pusher = try Pusher(from: &reader)
     default: preconditionFailure("\(key) is a part of the notification")
     }
   }
@@ -101,6 +103,9 @@ package struct JobDraft {
         reason:
           "pushType: \(pushType) has no audience; to.app takes alert or background, name a user or tokens for others")
     }
+    if pusher != nil {
+      guard case .token = addressee else { throw JobError(reason: "pusher: only together with to.token") }
+    }
     let content = try content(for: addressee, as: pushType)
     let priority = priority ?? defaultPriority(of: content, as: pushType)
     if let only = pushType.onlyPriority, priority != only {
@@ -112,7 +117,7 @@ package struct JobDraft {
       expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl, sendAt: sendAt,
       enqueuedAt: enqueuedAt, dedupe: dedupe,
       // An uncertain start is not sent again: the device would show the activity twice.
-      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace)
+      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace, pusher: pusher)
   }
 
   private func pushType(for addressee: Addressee) -> PushType {
@@ -217,7 +222,7 @@ enum JobKey: Int, CaseIterable {
   case id, to, app, title, subtitle, body, badge, sound, category, threadId, interruptionLevel, relevanceScore
   case contentAvailable, mutableContent, data, payload, liveActivity, pushType, priority, collapseId, expiration, ttl
   case `class`, preview
-  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace
+  case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace, pusher
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "")
 

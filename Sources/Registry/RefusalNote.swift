@@ -20,8 +20,6 @@ public struct RefusalNote: Sendable, Equatable {
   public var jobID: String
   public var topic: String
   public var environment: PushEnvironment
-  /// Since when the device is gone, unix ms; nil if the answer does not prove that it is.
-  public var goneSince: Int64?
   /// The device, in the note of a user whose device was removed; else nil.
   public var token: DeviceToken?
 
@@ -46,23 +44,21 @@ public struct RefusalNote: Sendable, Equatable {
     self.init(
       reason: value["reason"]?.string ?? "", status: value["status"]?.count ?? 0, at: at,
       jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
-    goneSince = value["goneSince"]?.time
     token = value["token"]?.string.map { DeviceToken($0) }
   }
 
-  /// `{"reason","status","at","job","topic","environment","goneSince"?,"token"?}`
+  /// `{"reason","status","at","job","topic","environment","token"?}`
   public func json() -> [UInt8] {
     let object: JSONObject = [
       "reason": reason, "status": status, "at": at, "job": jobID, "topic": topic, "environment": environment.rawValue,
-      "goneSince": goneSince, "token": token?.text,
+      "token": token?.text,
     ]
     return object.bytes
   }
 }
 
 extension Registry {
-  /// Replaces the note of a device. It may be lost: explanations depend on it, and a pusher of Matrix whose device is gone is then
-  /// rejected later.
+  /// Replaces the note of a device. It may be lost: only explanations depend on it.
   public func keep(_ note: RefusalNote, of token: DeviceToken) { write(note, RegistryKeys.refusal(token)) }
 
   /// Notes that a user's device is removed because of a refusal: afterwards nothing leads from the user to the device.

@@ -53,6 +53,9 @@ public enum RegistryKeys {
   /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
 
+  /// Hash with a TTL: since when devices are gone that a client of a push gateway has named.
+  package static func gone(_ client: String) -> String { "martlet:gone:\(client)" }
+
   /// String with a TTL: the default app, while no process looks through all devices.
   package static let walk = "martlet:{registry}:walk"
 

@@ -45,6 +45,8 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
     #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
     #"{"to":{"user":"a"},"title":"t","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
+    #"{"to":{"token":"\#(token)"},"title":"t","pusher":{"environment":"sandbox","setAt":0,"address":"203.0.113.7"}}"#,
+    #"{"to":{"token":"\#(token)"},"title":"t","pusher":{"setAt":253402300799999,"address":"2001:db8::/64"}}"#,
   ]
 
   private static let invalidNotifications: [(job: String, reason: String)] = [
@@ -162,6 +164,13 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (#"{"to":{"user":"a"},"title":"t","pusher":{"setAt":0,"address":"a"}}"#, "pusher: only together with to.token"),
+    (#"{"to":{"token":"\#(token)"},"title":"t","pusher":{"setAt":0}}"#, "pusher: setAt and address are needed"),
+    (
+      #"{"to":{"token":"\#(token)"},"title":"t","pusher":{"setAt":0,"address":"a","environment":"moon"}}"#,
+      "pusher.environment: expected one of production, sandbox"
+    ),
+    (#"{"to":{"token":"\#(token)"},"title":"t","pusher":{"since":0}}"#, #"unknown field "pusher.since""#),
     (#"{"to":{"user":"a"},"title":"t","trace":1}"#, "trace: expected a string, found a number"),
     (
       #"{"to":{"user":"a"},"title":"t","trace":"00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01"}"#,
@@ -228,7 +237,7 @@ enum Corpus {
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace",
+    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace", "pusher",
     "other", "user", "token", "tokens", "instance", "critical", "name", "volume", "activity", "channel", "liveActivity",
     "event",
     "contentState", "timestamp", "staleDate", "dismissalDate", "attributesType", "attributes", "requestToken",

@@ -63,10 +63,17 @@ final class Access {
   }
 
   /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.
-  func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) {
-    guard let limit = configuration.limit(of: action) else { return }
-    let count = try await refusingFaults(await limiter.count(action, of: subject, limit))
-    guard count.count > limit.count else { return }
+  func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) { try await admit([(action, subject)]) }
+
+  /// Counts all actions, or none: throws 429 if a subject has reached its limit.
+  func admit(_ actions: [(action: LimitedAction, subject: String)]) async throws(Refusal) {
+    let limited = actions.compactMap { action, subject in
+      configuration.limit(of: action).map { LimitedSubject(action: action, subject: subject, limit: $0) }
+    }
+    guard !limited.isEmpty else { return }
+    let counts = try await refusingFaults(await limiter.count(limited))
+    guard let over = zip(limited, counts).first(where: { $0.limit.count < $1.count }) else { return }
+    let (action, limit, count) = (over.0.action, over.0.limit, over.1)
     throw .tooManyRequests(
       "at most \(limit.count) \(action.plural) within \(WindowCount.seconds(limit.window)) s",
       after: WindowCount.seconds(count.left))

@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import HTTPServer
 import JSON
+import Jobs
 import PushModel
 import Redis
 import Registry
@@ -10,9 +11,7 @@ import Telemetry
 /// The push gateway of Matrix, `/_matrix/push/v1/notify`: docs/http/matrix-api.md.
 @EventLoop
 final class MatrixAPI: HTTPAPI {
-  private typealias Target = (device: MatrixDevice, token: String, app: MatrixApps.App)
-  /// The last refusal of a device, and whether it is registered.
-  private typealias Standing = (refusal: RefusalNote?, isRegistered: Bool)
+  private typealias Target = (device: MatrixDevice, token: DeviceToken, app: MatrixApps.App)
 
   var apps: MatrixApps
   private let context: APIContext
@@ -42,20 +41,27 @@ final class MatrixAPI: HTTPAPI {
     guard request.method == "POST" else { throw .methodNotAllowed("POST") }
     let storage = try context.requireStorage()
     let notification = try MatrixNotification(try RequestBody.object(request.http.body))
-    try await storage.access.admit(.notification, of: "address:" + storage.access.client(of: request.http))
-    var (targets, rejected, jobs): ([Target], [String], [[UInt8]]) = ([], [], [])
+    let client = storage.access.client(of: request.http)
+    var (targets, rejected): ([Target], [String]) = ([], [])
     for device in notification.devices {
       if let target = target(device) { targets.append(target) } else { rejected.append(device.pushkey) }
     }
-    for (target, standing) in zip(targets, try await standings(of: targets, storage.backend.connection)) {
-      if let refusal = standing.refusal, target.device.isGone(by: refusal, of: target.app) {
-        rejected.append(target.device.pushkey)
-      } else if let push = MatrixPush(notification, to: target.device) {
-        try await storage.access.admit(.notificationOfDevice, of: "token:" + target.token)
-        if !standing.isRegistered { try await register(target, storage.backend.registry) }
-        jobs.append(push.job(notification, to: target.device, target.token, of: target.app))
+    let devices = targets.map { (token: $0.token, app: $0.app.bundleID) }
+    let gone = try await refusingFaults(await storage.backend.registry.goneSince(devices, for: client))
+    var (jobs, tokens): ([[UInt8]], Set<DeviceToken>) = ([], [])
+    for (target, goneSince) in zip(targets, gone) {
+      let (device, token, app) = target
+      if goneSince ?? 0 > device.setAt {
+        rejected.append(device.pushkey)
+      } else if let push = MatrixPush(notification, to: device) {
+        let pusher = Pusher(
+          environment: app.environment, setAt: min(device.setAt, Clock.unixMilliseconds), address: client)
+        jobs.append(push.job(notification, to: device, token, of: app.bundleID, pusher))
+        tokens.insert(token)
       }
     }
+    try await storage.access.admit(
+      [(.notification, "address:" + client)] + tokens.map { (.notificationOfDevice, "token:" + $0.text) })
     if !jobs.isEmpty {
       let command = jobs.reduce(RedisCommand("LPUSH", context.configuration.queue)) { $0.with($1) }
       _ = try await refusingFaults(await storage.backend.connection.send(command))
@@ -68,30 +74,7 @@ final class MatrixAPI: HTTPAPI {
     let app = apps.app(of: device.appID)
     if app == nil { unknownApps.note(device.appID.prefix(bytes: MatrixApps.idLength.upperBound)) }
     guard let app, let token = device.token, device.defaultPayload != nil else { return nil }
-    return (device, token, app)
-  }
-
-  private func standings(of targets: [Target], _ connection: RedisClient) async throws(Refusal) -> [Standing] {
-    let commands = targets.flatMap {
-      [
-        RedisCommand("GET", RegistryKeys.refusal(DeviceToken($0.token))),
-        RedisCommand("EXISTS", RegistryKeys.token(DeviceToken($0.token))),
-      ]
-    }
-    let replies = try await refusingFaults(await connection.replies(to: commands))
-    return targets.indices.map { index in
-      (replies[2 * index].bytes.flatMap(RefusalNote.init(parsing:)), replies[2 * index + 1].integer == 1)
-    }
-  }
-
-  /// Registers an anonymous device, so that its environment is known and APNs' answers about it count from the time at which the
-  /// pusher was set.
-  private func register(_ target: Target, _ registry: Registry) async throws(Refusal) {
-    let now = Clock.unixMilliseconds
-    let registration = Registration(
-      token: DeviceToken(target.token), username: "", platform: .ios, bundleID: target.app.bundleID,
-      environment: target.app.environment, now: target.device.setAt == 0 ? now : min(target.device.setAt, now))
-    _ = try await refusingFaults(await registry.register(registration))
+    return (device, DeviceToken(token), app)
   }
 
   /// `{"errcode","error"}`. A fault of Redis is 503: the homeserver sends the notification again.

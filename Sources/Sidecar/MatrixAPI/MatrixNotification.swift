@@ -87,11 +87,6 @@ struct MatrixDevice {
     isHighlighted = value["tweaks"]?["highlight"]?.bool == true
   }
 
-  /// Whether APNs has said that the device is gone, after the pusher was set.
-  func isGone(by refusal: RefusalNote, of app: MatrixApps.App) -> Bool {
-    refusal.topic == app.bundleID && refusal.goneSince ?? 0 > setAt
-  }
-
   /// The device token as hexadecimal digits, from hexadecimal digits or from base64 in either alphabet; nil for other text.
   var token: String? {
     if pushkey.utf8.count % 2 == 0, let token = RequestFields.lowercasedHex(pushkey) { return token }

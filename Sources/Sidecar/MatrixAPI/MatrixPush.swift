@@ -64,11 +64,15 @@ struct MatrixPush {
   /// The job that sends the push. One event to one pusher is one job, whose id, and with it the apns-id, is derived from both; the
   /// same again is a duplicate.
   func job(
-    _ notification: MatrixNotification, to device: MatrixDevice, _ token: String, of app: MatrixApps.App
+    _ notification: MatrixNotification, to device: MatrixDevice, _ token: DeviceToken, of bundleID: String,
+    _ pusher: Pusher
   ) -> [UInt8] {
     let id = notification.eventID.map { "matrix-" + SHA256.hex("\($0)\n\(device.appID)\n\(device.pushkey)") }
     let job: JSONObject = [
-      "id": id ?? JobID.random(), "to": ["token": token] as JSONObject, "app": app.bundleID,
+      "id": id ?? JobID.random(), "to": ["token": token.text] as JSONObject, "app": bundleID,
+      "pusher": [
+        "environment": pusher.environment?.rawValue, "setAt": pusher.setAt, "address": pusher.address,
+      ] as JSONObject,
       "payload": JSONText(payload), "pushType": pushType.rawValue,
       "priority": pushType.onlyPriority ?? (notification.isUrgent ? 10 : 5), "dedupe": id,
     ]

@@ -108,7 +108,7 @@ private final class DirectAttempt {
     let push = Push(
       token: device.token.text, apnsID: place.apnsID,
       shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
-      owner: device.username.map(PushOwner.user),
+      owner: device.owner,
       evidence: device.evidence(of: .alert, app: app, isLastToAsk: isLastToAsk))
     push.completion = { [self] sent in
       guard answered(sent, push, place) else { return }

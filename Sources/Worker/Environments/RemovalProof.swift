@@ -20,6 +20,9 @@ struct RemovalProof {
 }
 
 extension Device {
+  /// By whom the mass-removal guard counts the device.
+  var owner: PushOwner? { kind == nil ? .unregistered : username.map(PushOwner.user) }
+
   /// What a refusal of a push to the device says about its token. `isLastToAsk` is false if the other environment is asked about
   /// a token that this one does not know.
   func evidence(of pushType: PushType, app bundleID: String, isLastToAsk: Bool) -> TokenEvidence {

@@ -161,7 +161,8 @@ final class Pipeline {
         if !resolution.removals.isEmpty, let username = delivery.username {
           cleanup.remove(resolution.removals, of: username)
         }
-        let devices = delivery.stillOpen(delivery.ofItsKind(resolution.devices))
+        let found = delivery.job.pusher.map { resolution.devices.map($0.device) } ?? resolution.devices
+        let devices = delivery.stillOpen(delivery.ofItsKind(found))
         delivery.resolve(to: devices)
         observer.resolved(delivery, devices: devices.count, resolution.removals)
         askPolicy(delivery, devices)

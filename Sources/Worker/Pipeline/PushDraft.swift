@@ -35,7 +35,7 @@ final class PushDraft: Push {
     super.init(
       token: device.token.text,
       apnsID: Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token.text),
-      shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.username.map(PushOwner.user),
+      shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.owner,
       evidence: device.evidence(
         of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))
   }

@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Jobs
 import Registry
 
 /// Notes for each refused device what APNs answered last, so that an operator can be told why a device gets nothing.
@@ -16,14 +17,28 @@ final class RefusalNotes {
 
   /// Notes the answer if there was one. Not for accepted pushes.
   func note(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
-    guard case .answered(let answer) = sent, allowance.take(now: Clock.monotonicNanoseconds) else { return }
-    var note = RefusalNote(
+    guard case .answered(let answer) = sent else { return }
+    if let pusher = draft.delivery.job.pusher {
+      noteGone(pusher, outcome, draft)
+      // Whoever invents tokens does not use up the notes about devices that are registered.
+      if draft.device.kind == nil { return }
+    }
+    guard allowance.take(now: Clock.monotonicNanoseconds) else { return }
+    let note = RefusalNote(
       reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
       topic: draft.content.appTopic, environment: draft.content.environment)
     let device = draft.device
-    if case .stale(let since) = outcome { note.goneSince = min(since ?? note.at, note.at) }
     registry.keep(note, of: device.token)
-    if note.goneSince != nil, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
+    if case .stale = outcome, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }
+  }
+
+  /// Keeps for the push gateway that the device is gone.
+  private func noteGone(_ pusher: Pusher, _ outcome: PushOutcome, _ draft: PushDraft) {
+    guard case .stale(let since) = outcome else { return }
+    let now = Clock.unixMilliseconds
+    let goneSince = min(since ?? now, now)
+    guard goneSince > pusher.setAt else { return }
+    registry.keep(draft.device.token, of: draft.content.bundleID, goneSince: goneSince, for: pusher.address)
   }
 }
 

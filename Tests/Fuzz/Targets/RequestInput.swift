@@ -101,12 +101,13 @@ enum RequestInput {
 
   /// Requires that each job of a notification is one that a worker accepts.
   private static func checkJobs(_ notification: MatrixNotification) throws(Violation) {
-    let app = MatrixApps.App(bundleID: "com.example.app", environment: nil)
+    let pusher = Pusher(environment: nil, setAt: 0, address: "203.0.113.7")
     for device in notification.devices {
       guard let token = device.token, let push = MatrixPush(notification, to: device) else { continue }
       try JSONText.requireValid(push.payload, "the payload of a notification")
       try require(push.payload.count <= push.pushType.maximumPayloadBytes, "a payload has \(push.payload.count) bytes")
-      let job = try? Job(parsing: push.job(notification, to: device, token, of: app))
+      let job = try? Job(
+        parsing: push.job(notification, to: device, DeviceToken(token), of: "com.example.app", pusher))
       try require(job != nil, "a worker refuses the job of a notification")
     }
   }

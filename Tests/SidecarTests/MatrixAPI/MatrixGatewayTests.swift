@@ -70,47 +70,92 @@ struct MatrixGatewayTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a new device is registered for its app and environment since the pusher was set, and a known one stays`()
-    async throws
-  {
+  @Test func `nothing in the registry changes, and the job has what is known of the device`() async throws {
     let fixture = try await fixture("register")
-    let (new, known) = (token("new"), token("known"))
+    let (new, known, future) = (token("new"), token("known"), token("future"))
     try await fixture.backend.registry.register(
       Registration(token: DeviceToken(known), username: "matrix-owner", platform: .ios, bundleID: "im.app", now: 7))
-    #expect(try await notify(fixture, body([device(new), device(known)])).body == #"{"rejected":[]}"#)
-    #expect(
-      try await fixture.metadata(new)
-        == DeviceMetadata(
-          username: "", platform: .ios, updatedAt: 1_000_999, bundleID: "im.app", environment: .sandbox,
-          createdAt: 1_000_999))
-    #expect(try await fixture.metadata(known)?.username == "matrix-owner")
-    #expect(try await fixture.metadata(known)?.environment == nil)
+    let before = try await fixture.metadata(known)
+    let devices = [device(new), device(known), device(future, setAt: 99_999_999_999)]
+    #expect(try await notify(fixture, body(devices)).body == #"{"rejected":[]}"#)
+    for name in [new, future] {
+      #expect(try await fixture.metadata(name) == nil)
+      #expect(try await !fixture.audience("im.app", of: name))
+    }
+    #expect(try await fixture.metadata(known) == before)
+    let pushers = try await jobs(fixture, "register").map(\.pusher)
+    #expect(pushers[2] == Pusher(environment: .sandbox, setAt: 1_000_999, address: "127.0.0.1"))
     // Of a pusher that was set in the future, by the clock of its homeserver.
-    let future = token("future")
-    _ = try await notify(fixture, body([device(future, setAt: 99_999_999_999)]))
-    #expect(try await (fixture.metadata(future)?.updatedAt ?? .max) <= Clock.unixMilliseconds)
+    #expect((pushers[0]?.setAt ?? .max) <= Clock.unixMilliseconds)
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
-  @Test func `a device that APNs called gone since the pusher was set is rejected without a job`() async throws {
-    let fixture = try await fixture("gone")
-    let gone = token("gone")
-    var note = RefusalNote(
-      reason: "Unregistered", status: 410, at: 2_000_000, jobID: "j", topic: "im.app", environment: .sandbox)
-    note.goneSince = 2_000_000
-    fixture.backend.registry.keep(note, of: DeviceToken(gone))
-    #expect(try await notify(fixture, body([device(gone, setAt: 1999)])).body == #"{"rejected":["\#(gone)"]}"#)
+  @Test func `a device that APNs called gone since the pusher was set is rejected without a job, to its client alone`()
+    async throws
+  {
+    let fixture = try await fixture("gone") { _ = $0.listener.trustedProxies.add("127.0.0.1") }
+    let (gone, here) = (token("gone"), "203.0.113.80")
+    func notify(_ setAt: Int64, from address: String) async throws -> String {
+      let body = body([device(gone, setAt: setAt)], event: "$\(setAt)\(address)")
+      return try await fixture.request("POST", Self.path, ["X-Forwarded-For": address], body: body).body
+    }
+    fixture.backend.registry.keep(DeviceToken(gone), of: "im.app", goneSince: 2_000_000, for: here)
+    try await eventually("the note") {
+      try await fixture.run("EXISTS", RegistryKeys.gone(here)).integer == 1
+    }
+    #expect(try await notify(1999, from: here) == #"{"rejected":["\#(gone)"]}"#)
     #expect(try await jobs(fixture, "gone").isEmpty)
-    #expect(try await fixture.metadata(gone) == nil)
-    #expect(try await notify(fixture, body([device(gone, setAt: 2000)])).body == #"{"rejected":[]}"#)
-    #expect(try await jobs(fixture, "gone").count == 1)
+    #expect(try await notify(2000, from: here) == #"{"rejected":[]}"#)
+    // Nobody rejects the pushers of another homeserver.
+    #expect(try await notify(1999, from: "203.0.113.81") == #"{"rejected":[]}"#)
+    #expect(try await jobs(fixture, "gone").count == 2)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `a client of the gateway fills only what is remembered for it`() async throws {
+    let fixture = try await fixture("full")
+    let registry = fixture.backend.registry
+    let full = (0..<Registry.maximumGone).reduce(RedisCommand("HSET", RegistryKeys.gone("203.0.113.90"))) {
+      $0.with("\($1)").with("1")
+    }
+    _ = try await fixture.backend.connection.send(full)
+    for client in ["203.0.113.90", "203.0.113.91"] {
+      registry.keep(DeviceToken(token("full")), of: "im.app", goneSince: 7, for: client)
+    }
+    try await eventually("the note") {
+      try await fixture.run("EXISTS", RegistryKeys.gone("203.0.113.91")).integer == 1
+    }
+    let devices = [(token: DeviceToken(token("full")), app: "im.app")]
+    #expect(try await registry.goneSince(devices, for: "203.0.113.91") == [7])
+    #expect(try await registry.goneSince(devices, for: "203.0.113.90") == [nil])
+    #expect(try await fixture.run("HLEN", RegistryKeys.gone("203.0.113.90")).integer == Int64(Registry.maximumGone))
+    #expect(try await fixture.run("TTL", RegistryKeys.gone("203.0.113.91")).integer ?? 0 > 250_000)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `one device over its limit refuses the notification before anything is counted`() async throws {
+    let fixture = try await fixture("whole") {
+      $0.deviceNotificationLimit = WindowLimit(1, per: .seconds(3600))
+      $0.notificationLimit = WindowLimit(3, per: .seconds(3600))
+      _ = $0.listener.trustedProxies.add("127.0.0.1")
+    }
+    func notify(_ names: [String]) async throws -> Int {
+      let body = body(names.map { device(token($0)) }, event: "$" + names.joined())
+      return try await fixture.request("POST", Self.path, ["X-Forwarded-For": "203.0.113.95"], body: body).status
+    }
+    #expect(try await notify(["whole-1"]) == 200)
+    for _ in 1...5 { #expect(try await notify(["whole-2", "whole-1"]) == 429) }
+    #expect(try await notify(["whole-2"]) == 200)
+    #expect(try await notify(["whole-3"]) == 200)
+    #expect(try await notify(["whole-4"]) == 429)
+    #expect(try await jobs(fixture, "whole").count == 3)
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
   @Test func `notifications are limited by device and by the client's address`() async throws {
     let fixture = try await fixture("limits") {
       $0.deviceNotificationLimit = WindowLimit(2, per: .seconds(3600))
-      $0.notificationLimit = WindowLimit(4, per: .seconds(3600))
+      $0.notificationLimit = WindowLimit(3, per: .seconds(3600))
       _ = $0.listener.trustedProxies.add("127.0.0.1")
     }
     func notify(_ name: String, from address: String) async throws -> WebAnswer {
@@ -167,7 +212,7 @@ struct MatrixGatewayTests {
     let (first, second) = (device(token("reload-1")), device(token("reload-2"), app: "org.other"))
     #expect(try await notify(fixture, body([first, second])).body == #"{"rejected":["\#(token("reload-1"))"]}"#)
     #expect(try await jobs(fixture, "reload").map(\.app) == ["org.other"])
-    #expect(try await fixture.metadata(token("reload-2"))?.environment == nil)
+    #expect(try await jobs(fixture, "reload")[0].pusher?.environment == nil)
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 }

@@ -75,23 +75,4 @@ struct MatrixNotificationTests {
     #expect(try device("a", #","data":{"default_payload":\#(value)}"#).defaultPayload == nil)
     #expect(try device("a", #","data":{"default_payload":null}"#).defaultPayload == [])
   }
-
-  @Test func `a device is gone if APNs said so after the pusher was set`() throws {
-    let app = MatrixApps.App(bundleID: "com.a", environment: nil)
-    var note = RefusalNote(
-      reason: "Unregistered", status: 410, at: 9_000_000, jobID: "j", topic: "com.a", environment: .sandbox)
-    func isGone(_ setAt: Int64) throws -> Bool {
-      try device("a", #","pushkey_ts":\#(setAt)"#).isGone(by: note, of: app)
-    }
-    // A refusal that proves nothing.
-    #expect(try !isGone(1))
-    note.goneSince = 5_000_000
-    #expect(try isGone(0))
-    #expect(try isGone(4999))
-    // The pusher was set within this second or later.
-    #expect(try !isGone(5000))
-    #expect(try !isGone(8000))
-    note.topic = "com.b"
-    #expect(try !isGone(4999))
-  }
 }

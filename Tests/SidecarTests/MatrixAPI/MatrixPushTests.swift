@@ -108,16 +108,18 @@ struct MatrixPushTests {
 
   @Test(arguments: [("high", 10), ("low", 5), ("other", 10)])
   func `one event to one pusher is one job`(prio: String, priority: Int) throws {
-    let app = MatrixApps.App(bundleID: "com.a", environment: nil)
+    let pusher = Pusher(environment: nil, setAt: 7, address: "203.0.113.7")
     func job(_ members: String) throws -> Job {
       let notification = try MatrixNotification(members + #","prio":"\#(prio)""#)
       let device = notification.devices[0]
       let push = try #require(MatrixPush(notification, to: device))
-      return try Job(parsing: push.job(notification, to: device, device.token ?? "", of: app))
+      return try Job(
+        parsing: push.job(notification, to: device, DeviceToken(device.token ?? ""), of: "com.a", pusher))
     }
     let first = try job(Self.event + #","type":"m.room.message""#)
     #expect(first.addressee == .token(DeviceToken(String(repeating: "ab", count: 32))))
     #expect(first.app == "com.a")
+    #expect(first.pusher == pusher)
     #expect(first.priority == priority)
     #expect(first.dedupe == first.id)
     // Another try may have other counts.
