@@ -81,4 +81,16 @@ struct RouteTests {
     #expect(!route.isRemovalStopped(for: TestPush.make(owner: .instance("alice"))))
     #expect(route.removalStop?.reason == "BadDeviceToken")
   }
+
+  @Test func `tokens that are not registered stop no removal, and if most are refused none of them is called gone`() {
+    let route = Route(environment: .production, topic: "com.a")
+    for number in 0..<1000 {
+      let push = TestPush.make(token: "ab\(number)", owner: .unregistered)
+      #expect(!route.recordToken(of: push, isSuspect: true, reason: "BadDeviceToken"))
+    }
+    #expect(!route.isRemovalStopped && route.removalStop == nil)
+    #expect(!route.isRemovalStopped(for: TestPush.make()))
+    #expect(!route.isRemovalStopped(for: TestPush.make(owner: .user("alice"))))
+    #expect(route.isRemovalStopped(for: TestPush.make(owner: .unregistered)))
+  }
 }

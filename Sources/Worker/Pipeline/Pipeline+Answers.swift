@@ -8,7 +8,9 @@ import Registry
 extension Pipeline {
   func answered(_ sent: SendOutcome, _ draft: PushDraft) {
     if sent.isBadDeviceToken, look(after: sent, draft) { return }
-    let outcome = PushOutcome(sent, removalAllowed: mayRemove(sent, draft))
+    // Content that is of one environment is not looked up in the other, which may know the token.
+    let isProof = !sent.isBadDeviceToken || draft.content.isLastToAsk
+    let outcome = PushOutcome(sent, removalAllowed: isProof && mayRemove(sent, draft))
     if outcome == .accepted, draft.device.environment == nil { learn(draft) }
     finish(draft, outcome, sent)
   }

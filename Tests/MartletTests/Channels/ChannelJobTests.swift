@@ -1,5 +1,6 @@
 import Foundation
 import Queue
+import Redis
 import TestSupport
 import Testing
 
@@ -96,6 +97,25 @@ import Testing
       ["explain", "--activity", activity], environment: ["MARTLET_QUEUES": queue])
     #expect(explained.exitCode == 0)
     #expect(explained.lines.contains { $0.contains("channel cup updates it, so it has no update token.") })
+    #expect(try await worker.stop() == 0)
+  }
+
+  /// The channel is of one environment, so the start is not tried in the other one, where the token may be known.
+  @Test func `a token that one environment refuses is not removed because of a start by channel`() async throws {
+    let (user, activity, token) = (fleet.unique("user"), fleet.unique("activity"), fleet.uniqueToken())
+    _ = try await create("one-sided")
+    let device = #"{"username":"\#(user)","platform":"ios","updatedAt":1,"kind":"pushtostart","activity":"Match"}"#
+    try await fleet.redis("SET", "push:token:\(token)", device)
+    try await fleet.redis("SADD", "push:user:\(user):tokens", token)
+    try await fleet.gateway.device(token, #""rule":"bad""#)
+    let worker = try await fleet.worker(on: queue)
+    let start =
+      #"{"id":"\#(activity)","to":{"user":"\#(user)"},"title":"T","liveActivity":{"event":"start","id":"\#(activity)","#
+      + #""attributesType":"Match","attributes":{},"contentState":{},"inputChannel":"one-sided"}}"#
+    try await fleet.enqueue(start, on: queue)
+    let record = try await fleet.record(activity)
+    #expect(record.status == "failed" && record.device(token)?.reason == "BadDeviceToken", "\(record)")
+    #expect(try await fleet.redis("EXISTS", "push:token:\(token)").integer == 1)
     #expect(try await worker.stop() == 0)
   }
 
