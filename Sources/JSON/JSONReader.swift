@@ -19,6 +19,9 @@ public struct JSONReader: Sendable {
   /// Whether the last string contained escapes. A string without escapes has no control characters.
   public private(set) var hadEscapes = false
 
+  /// Whether a value that was skipped was null, or had a null in it.
+  public private(set) var skippedNull = false
+
   private var depth = 0
   /// One bit per level: whether nothing of that object or array was read yet.
   private var isFirst: UInt64 = 0
@@ -108,7 +111,9 @@ public struct JSONReader: Sendable {
     let kind = try peek()
     let first = offset
     switch kind {
-    case .null: try readWord("null")
+    case .null:
+      skippedNull = true
+      try readWord("null")
     case .bool: _ = try readBool()
     case .number, .integer: _ = try scanNumber()
     case .string:

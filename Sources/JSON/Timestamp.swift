@@ -6,6 +6,8 @@
 public enum Timestamp {
   /// Year 9999, in unix milliseconds.
   public static let maximum: Int64 = 253_402_300_799_999
+  /// A unix time below this is in seconds, any other in milliseconds: it is the year 5138 in seconds, and 1973 in milliseconds.
+  public static let firstMilliseconds: Int64 = 100_000_000_000
 
   /// Returns the unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`).
   ///

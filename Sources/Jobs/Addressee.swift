@@ -85,5 +85,5 @@ public enum Addressee: Sendable, Equatable {
 private enum AddresseeKey: Int, CaseIterable {
   case user, token, tokens, instance, app, activity, channel
 
-  static let names = FieldNames(allCases.map { "\($0)" }, in: "to.")
+  static let names = FieldNames(allCases.map { "\($0)" }, in: "to.", nullIsAbsent: false)
 }

@@ -40,6 +40,8 @@ public struct Job: Sendable, Equatable {
   public let trace: TraceParent?
   /// Only of a job to a token.
   public let pusher: Pusher?
+  /// Whether a null is sent, which may keep iOS from showing the push.
+  public let hasNullInPayload: Bool
 }
 
 /// What a job sends to a device.

@@ -12,7 +12,9 @@ package struct JobDraft {
   /// A `replyTo` must not name a default queue either.
   private static let refusedReplyPrefixes = reservedPrefixes + ["push:jobs"]
 
-  private var seen: UInt64 = 0
+  /// The fields that the job has.
+  private var given: UInt64 = 0
+  private var hasNullInPayload = false
   private var id: String?
   private var addressee: Addressee?
   private var app: String?
@@ -35,8 +37,10 @@ package struct JobDraft {
   private var pusher: Pusher?
 
   mutating func read(from reader: inout JobReader) throws(JobError) {
+    var seen: UInt64 = 0
     try reader.beginObject()
     while let number = try reader.nextKey(among: JobKey.names, seen: &seen) {
+      given |= 1 << UInt64(number)
       // The numbers are the raw values of the cases.
       let key = JobKey(rawValue: number)!
       if key.isPartOfNotification {
@@ -46,6 +50,7 @@ package struct JobDraft {
       }
     }
     reader.field = ""
+    hasNullInPayload = reader.hasNullInPayload
   }
 
   /// Takes from the element around the job what the job does not say itself.
@@ -77,12 +82,15 @@ package struct JobDraft {
     case .pushType: pushType = try reader.choice(of: PushType.self)
     case .priority: priority = try JobDraft.priority(from: &reader)
     case .collapseId: collapseID = try JobDraft.collapseID(from: &reader)
-    case .expiration: expiration = try reader.integer(in: 0...Timestamp.maximum / 1000)
+    case .expiration: expiration = try reader.unixSeconds()
     case .ttl: ttl = try reader.integer(in: 0...Job.maximumTTL)
     case .class: className = try reader.identifier(Charset.className)
     case .preview: preview = try JobDraft.preview(from: &reader)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
-    case .enqueuedAt: enqueuedAt = try reader.integer(in: 0...Timestamp.maximum)
+    case .enqueuedAt:
+      let time = try reader.integer(in: 0...Timestamp.maximum)
+      // Seconds would be a time in 1970. It only tells how long the job waited, so it is left out.
+      enqueuedAt = time < Timestamp.firstMilliseconds ? nil : time
     case .dedupe: dedupe = try reader.string(of: 1...256)
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)
@@ -117,7 +125,8 @@ package struct JobDraft {
       expiration: expiration ?? (ttl == nil ? pushType.defaultExpiration : nil), ttl: ttl, sendAt: sendAt,
       enqueuedAt: enqueuedAt, dedupe: dedupe,
       // An uncertain start is not sent again: the device would show the activity twice.
-      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace, pusher: pusher)
+      atMostOnce: atMostOnce || activity?.event == .start, replyTo: replyTo, trace: trace, pusher: pusher,
+      hasNullInPayload: hasNullInPayload)
   }
 
   private func pushType(for addressee: Addressee) -> PushType {
@@ -177,7 +186,7 @@ package struct JobDraft {
     }
   }
 
-  func has(_ key: JobKey) -> Bool { seen & 1 << UInt64(key.rawValue) != 0 }
+  func has(_ key: JobKey) -> Bool { given & 1 << UInt64(key.rawValue) != 0 }
 
   private static func priority(from reader: inout JobReader) throws(JobError) -> Int {
     let priority = try reader.integer(in: 1...10)
@@ -196,7 +205,7 @@ package struct JobDraft {
   }
 
   private static func sendAt(from reader: inout JobReader) throws(JobError) -> Int64 {
-    guard try reader.kind() == .string else { return try reader.integer(in: 0...Timestamp.maximum) }
+    guard try reader.kind() == .string else { return try reader.unixMilliseconds() }
     guard let time = Timestamp.milliseconds(try reader.string()) else {
       throw reader.error("expected a time with a zone, as in 2026-01-31T09:30:00Z, or unix milliseconds")
     }
@@ -224,7 +233,14 @@ enum JobKey: Int, CaseIterable {
   case `class`, preview
   case sendAt, enqueuedAt, dedupe, atMostOnce, replyTo, trace, pusher
 
-  static let names = FieldNames(allCases.map { "\($0)" }, in: "")
+  static let names = FieldNames(
+    allCases.map { "\($0)" }, in: "",
+    foreign: [
+      "user": "to.user", "username": "to.user", "userId": "to.user", "token": "to.token", "tokens": "to.tokens",
+      "deviceToken": "to.token", "registration_ids": "to.tokens", "topic": "app, the bundle id", "alert": "title and body",
+      "message": "body", "text": "body", "notification": "title and body, beside to", "aps": "payload, with aps in it",
+      "custom": "data", "bundleId": "app",
+    ])
 
   /// Whether it is a part of the notification, which does not go together with `payload` or `class`.
   var isPartOfNotification: Bool { rawValue >= JobKey.title.rawValue && rawValue <= JobKey.data.rawValue }

@@ -36,24 +36,31 @@ struct JobReader {
     do { try json.end() } catch { throw fault(error) }
   }
 
-  /// The number of the next key; nil at the end of the object. `seen` has a bit for each key.
+  /// The number of the next key; nil at the end of the object. `seen` has a bit for each key. A key whose value is null counts as
+  /// absent, unless the keys are those of `to`.
   mutating func nextKey(among keys: FieldNames, seen: inout UInt64) throws(JobError) -> Int? {
-    let key: JSONKey?
-    do { key = try json.nextKey(among: keys.keys) } catch { throw fault(error) }
-    switch key {
-    case nil:
-      return nil
-    case .unknown(let name):
-      field = ""
-      throw error(Spelling.unknownField(name, parent: keys.parent, names: keys.keys.names))
-    case .known(let number):
-      let bit: UInt64 = 1 << UInt64(number)
-      field = keys.paths[number]
-      guard seen & bit == 0 else { throw error("duplicate key") }
-      seen |= bit
-      return number
+    while true {
+      let key: JSONKey?
+      do { key = try json.nextKey(among: keys.keys) } catch { throw fault(error) }
+      switch key {
+      case nil:
+        return nil
+      case .unknown(let name):
+        field = ""
+        throw error(keys.unknown(name))
+      case .known(let number):
+        let bit: UInt64 = 1 << UInt64(number)
+        field = keys.paths[number]
+        guard seen & bit == 0 else { throw error("duplicate key") }
+        seen |= bit
+        guard keys.nullIsAbsent, try kind() == .null else { return number }
+        do { try json.readNull() } catch { throw fault(error) }
+      }
     }
   }
+
+  /// Whether a part of the payload has a null.
+  var hasNullInPayload: Bool { json.skippedNull }
 
   /// The next key of an object with any keys; nil at its end.
   mutating func anyKey() throws(JobError) -> String? {
@@ -109,6 +116,22 @@ struct JobReader {
       throw error("expected an integer from \(range.lowerBound) to \(range.upperBound)")
     }
     return integer
+  }
+
+  mutating func unixSeconds() throws(JobError) -> Int64 {
+    let time = try integer(in: 0...Timestamp.maximum)
+    guard time <= Timestamp.firstMilliseconds else {
+      throw error("looks like unix milliseconds; give unix seconds, \(time / 1000)")
+    }
+    return time
+  }
+
+  mutating func unixMilliseconds() throws(JobError) -> Int64 {
+    let time = try integer(in: 0...Timestamp.maximum)
+    guard time >= Timestamp.firstMilliseconds else {
+      throw error("looks like unix seconds; give unix milliseconds, \(time * 1000)")
+    }
+    return time
   }
 
   mutating func number() throws(JobError) -> Double {
@@ -206,10 +229,20 @@ struct FieldNames: Sendable {
   let parent: String
   /// `to.user`, in the order of the keys.
   let paths: [String]
+  let nullIsAbsent: Bool
+  /// Which field to use, by the names that other senders have for it.
+  private let foreign: [String: String]
 
-  init(_ names: [String], in parent: String) {
+  init(_ names: [String], in parent: String, nullIsAbsent: Bool = true, foreign: [String: String] = [:]) {
     keys = JSONKeys(names)
     self.parent = parent
     paths = names.map { parent + $0 }
+    self.nullIsAbsent = nullIsAbsent
+    self.foreign = foreign
+  }
+
+  fileprivate func unknown(_ name: String) -> String {
+    guard let field = foreign[name] else { return Spelling.unknownField(name, parent: parent, names: keys.names) }
+    return "unknown field \(Spelling.quoted(name, parent: parent)); use \(field)"
   }
 }

@@ -79,9 +79,9 @@ extension LiveActivity {
       case .event: draft.event = try reader.choice(of: Event.self)
       case .id: draft.id = try reader.activityID()
       case .contentState: draft.contentState = try reader.object()
-      case .timestamp: draft.timestamp = try LiveActivity.seconds(from: &reader)
-      case .staleDate: draft.staleDate = try LiveActivity.seconds(from: &reader)
-      case .dismissalDate: draft.dismissalDate = try LiveActivity.seconds(from: &reader)
+      case .timestamp: draft.timestamp = try reader.unixSeconds()
+      case .staleDate: draft.staleDate = try reader.unixSeconds()
+      case .dismissalDate: draft.dismissalDate = try reader.unixSeconds()
       case .relevanceScore: draft.relevanceScore = try reader.number()
       case .shared: draft.shared = try reader.bool()
       case .attributesType: draft.attributesType = try reader.identifier(Charset.attributesType)
@@ -120,13 +120,6 @@ extension LiveActivity {
       return
     }
     start = try Start(draft, reader)
-  }
-
-  private static func seconds(from reader: inout JobReader) throws(JobError) -> Int64 {
-    let seconds = try reader.integer(in: 0...Timestamp.maximum)
-    // A time in milliseconds would be the newest for thousands of years.
-    guard seconds <= Timestamp.maximum / 1000 else { throw reader.error("expected unix seconds, found milliseconds") }
-    return seconds
   }
 }
 

@@ -9,7 +9,7 @@ extension Corpus {
     #"{"to":{"user":"a"},\#(start),"requestToken":true},"body":"b","sound":"default","data":{"b":1}}"#,
     #"{"to":{"token":"\#(token)"},\#(start),"inputChannel":"cup-1"},\#(alert)}"#,
     #"{"to":{"tokens":["\#(token)"]},\#(start),"inputChannel":"cup","requestToken":false},\#(alert)}"#,
-    #"{"to":{"user":"a"},\#(start),"timestamp":0,"staleDate":253402300799,"relevanceScore":-7.5},\#(alert),"priority":5}"#,
+    #"{"to":{"user":"a"},\#(start),"timestamp":0,"staleDate":100000000000,"relevanceScore":-7.5},\#(alert),"priority":5}"#,
     #"{"to":{"activity":"m"},"liveActivity":{"event":"update","contentState":{"score":"1:0"}}}"#,
     #"{"to":{"activity":"m","user":"a"},"liveActivity":{"event":"update","contentState":{},"staleDate":1}}"#,
     #"{"to":{"token":"\#(token)"},"liveActivity":{"event":"update","contentState":{},"timestamp":1790000000}}"#,
@@ -19,6 +19,8 @@ extension Corpus {
     #"{"to":{"activity":"m"},"liveActivity":{"event":"end","shared":true}}"#,
     #"{"to":{"activity":"m","user":"a"},"liveActivity":{"event":"end","shared":false}}"#,
     #"{"to":{"user":"a"},\#(start),"shared":false},\#(alert)}"#,
+    #"{"to":{"activity":"m"},"liveActivity":{"event":"end","contentState":null,"id":null,"shared":null}}"#,
+    #"{"to":{"user":"a"},\#(start),"inputChannel":null,"requestToken":null,"timestamp":null},\#(alert)}"#,
     #"{"to":{"activity":"m","token":"\#(token)"}}"#,
     #"{"to":{"activity":"m","token":"\#(token)"},"pushType":"liveactivity","ttl":60}"#,
     #"{"to":{"channel":"cup-1"},"liveActivity":{"event":"update","contentState":{}},"priority":1}"#,
@@ -62,11 +64,11 @@ extension Corpus {
     ),
     (
       #"{"to":{"activity":"m"},"liveActivity":{"event":"end","timestamp":1790000000000}}"#,
-      "liveActivity.timestamp: expected unix seconds, found milliseconds"
+      "liveActivity.timestamp: looks like unix milliseconds; give unix seconds, 1790000000"
     ),
     (
-      #"{"to":{"activity":"m"},"liveActivity":{"event":"end","staleDate":253402300800}}"#,
-      "liveActivity.staleDate: expected unix seconds, found milliseconds"
+      #"{"to":{"activity":"m"},"liveActivity":{"event":"end","staleDate":100000000001}}"#,
+      "liveActivity.staleDate: looks like unix milliseconds; give unix seconds, 100000000"
     ),
     (
       #"{"to":{"activity":"m"},"liveActivity":{"event":"end","dismissalDate":-1}}"#,

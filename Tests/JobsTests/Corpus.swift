@@ -42,6 +42,13 @@ enum Corpus {
     #"{"to":{"user":"a"},"title":"t","sendAt":1790000000000,"ttl":2419200}"#,
     #"{"to":{"user":"a"},"title":"t","enqueuedAt":1790000000000}"#,
     #"{"to":{"user":"a"},"title":"t","enqueuedAt":0}"#,
+    #"{"to":{"user":"a"},"title":"t","enqueuedAt":1790000000}"#,
+    #"{"to":{"user":"a"},"title":"t","sendAt":100000000000,"expiration":100000000000}"#,
+    #"{"id":null,"to":{"user":"a"},"title":"t","subtitle":null,"sound":null,"badge":null,"payload":null,"data":null}"#,
+    #"{"to":{"user":"a"},"title":null,"payload":{"aps":null},"class":null,"liveActivity":null,"pushType":null}"#,
+    #"{"to":{"user":"a"},"title":"t","sound":{"critical":null,"name":"n","volume":null},"sendAt":null,"ttl":null}"#,
+    #"{"to":{"user":"a"},"title":"t","expiration":5,"ttl":null,"pusher":null,"trace":null,"replyTo":null}"#,
+    #"{"to":{"user":"a"},"contentAvailable":true,"interruptionLevel":null,"priority":null,"atMostOnce":null}"#,
     #"{"to":{"user":"a"},"title":"t","atMostOnce":true}"#,
     #"{"to":{"app":"com.example.app"},"title":"t","atMostOnce":false}"#,
     #"{"to":{"user":"a"},"title":"t","trace":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}"#,
@@ -75,7 +82,6 @@ enum Corpus {
     (#"{"to":{"user":"a"},"thread-id":"t"}"#, #"unknown field "thread-id"; did you mean "threadId"?"#),
     (#"{"to":{"user":"a"},"undocumented":"t"}"#, #"unknown field "undocumented""#),
     (#"{"to":{"user":"a"},"title":1}"#, "title: expected a string, found a number"),
-    (#"{"to":{"user":"a"},"title":null}"#, "title: expected a string, found null"),
     (#"{"to":{"user":"a"},"title":"a\u0000b"}"#, "title: must not contain NUL"),
     (#"{"to":{"user":"a"},"title":"a","title":"b"}"#, "title: duplicate key"),
     (#"{"to":{"user":"a"},"title":"a","badge":-1}"#, "badge: expected an integer from 0 to 2147483647"),
@@ -164,6 +170,28 @@ enum Corpus {
       #"{"to":{"user":"a"},"title":"t","replyTo":"push:token:x"}"#,
       "replyTo: keys that begin with push:token: are Martlet's own; name another list"
     ),
+    (
+      #"{"to":{"user":"a"},"title":null}"#,
+      "nothing to send: give title, subtitle, body, badge, sound, contentAvailable: true, payload or class"
+    ),
+    (#"{"to":null,"title":"t"}"#, "to: missing; name the addressee"),
+    (#"{"to":{"user":"a","token":null},"title":"t"}"#, "to.token: expected a string, found null"),
+    (#"{"to":{"user":"a"},"title":null,"title":"t"}"#, "title: duplicate key"),
+    (
+      #"{"to":{"user":"a"},"title":"t","sendAt":1795900000}"#,
+      "sendAt: looks like unix seconds; give unix milliseconds, 1795900000000"
+    ),
+    (
+      #"{"to":{"user":"a"},"title":"t","expiration":1795900000000}"#,
+      "expiration: looks like unix milliseconds; give unix seconds, 1795900000"
+    ),
+    (#"{"to":{"user":"a"},"alert":"t"}"#, #"unknown field "alert"; use title and body"#),
+    (#"{"to":{"user":"a"},"message":"t"}"#, #"unknown field "message"; use body"#),
+    (#"{"to":{"user":"a"},"text":"t"}"#, #"unknown field "text"; use body"#),
+    (#"{"to":{"user":"a"},"notification":{"title":"t"}}"#, #"unknown field "notification"; use title and body, beside to"#),
+    (#"{"registration_ids":["a"],"title":"t"}"#, #"unknown field "registration_ids"; use to.tokens"#),
+    (#"{"user":"a","title":"t"}"#, #"unknown field "user"; use to.user"#),
+    (#"{"token":"a","title":"t"}"#, #"unknown field "token"; use to.token"#),
     (#"{"to":{"user":"a"},"title":"t","pusher":{"setAt":0,"address":"a"}}"#, "pusher: only together with to.token"),
     (#"{"to":{"token":"\#(token)"},"title":"t","pusher":{"setAt":0}}"#, "pusher: setAt and address are needed"),
     (
@@ -185,7 +213,6 @@ enum Corpus {
       "trace: expected \(TraceParent.expected)"
     ),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":"now"}"#, "enqueuedAt: expected a number, found a string"),
-    (#"{"to":{"user":"a"},"title":"t","enqueuedAt":null}"#, "enqueuedAt: expected a number, found null"),
     (#"{"to":{"user":"a"},"title":"t","enqueuedAt":1.5}"#, "enqueuedAt: expected an integer, found a number"),
     (
       #"{"to":{"user":"a"},"title":"t","enqueuedAt":-1}"#,
@@ -220,7 +247,7 @@ enum Corpus {
     [
       "null", "true", "false", "0", "1", "-1", "5", "10", "1.0", "0.5", "1.5", "1e2", "2147483647", "2147483648",
       "2419201",
-      "253402300800", "253402300799999", "1e300", "[]", "{}", "[{}]", #"{"aps":1}"#, #"{"a":1}"#, #"{"name":"n"}"#,
+      "99999999999", "100000000000", "100000000001", "253402300800", "253402300799999", "1e300", "[]", "{}", "[{}]", #"{"aps":1}"#, #"{"a":1}"#, #"{"name":"n"}"#,
       #""""#,
       #"" ""#, #""a""#, #""A b""#, #""a\n""#, #""\u0000""#, #""\u0085x\u00a0""#, #""x\u0001""#, #""alert""#,
       #""background""#,

@@ -57,11 +57,11 @@ struct QueueFormatTests {
   }
 
   @Test func `what the job says itself counts`() throws {
-    let own = #"{"id":"own","to":{"user":"alice"},"title":"T","sendAt":5,"ttl":60}"#
+    let own = #"{"id":"own","to":{"user":"alice"},"title":"T","sendAt":100000000005,"ttl":60}"#
     let headers = #","eta":"2026-11-24T11:35:23.279333+00:00","expires":"2026-11-24T11:35:24.279333+00:00""#
     let job = try Job(parsing: celery("[[],\(own),{}]", headers: headers), as: .celery)
     #expect(job.id == "own")
-    #expect(job.sendAt == 5)
+    #expect(job.sendAt == 100_000_000_005)
     #expect(job.ttl == 60)
     #expect(job.expiration == nil)
     #expect(try Job(parsing: sidekiq("[\(own)]"), as: .sidekiq).id == "own")

@@ -40,7 +40,9 @@ extension HistoryEntry: JSONWritable {
       entry.event = .postponed(until: due, reason: reason.map(cut), times: times)
     case .buried(let reason): entry.event = .buried(reason: cut(reason))
     case .ended(let status, let reason): entry.event = .ended(status, reason: reason.map(cut))
-    case .claimed, .takenOver, .channel, .policy, .deferred, .tooManyUpdates, .tooManyStarts, .paused, .omitted: break
+    case .claimed, .takenOver, .channel, .policy, .deferred, .tooManyUpdates, .tooManyStarts, .nullInPayload, .paused,
+      .omitted:
+      break
     }
     return entry
   }

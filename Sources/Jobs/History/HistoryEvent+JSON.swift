@@ -22,6 +22,7 @@ extension HistoryEvent {
     case .deferred(let until): ["event": "deferred", "until": until]
     case .tooManyUpdates: ["event": "tooManyUpdates"]
     case .tooManyStarts: ["event": "tooManyStarts"]
+    case .nullInPayload: ["event": "nullInPayload"]
     case .paused: ["event": "held"]
     case .buried(let reason): ["event": "buried", "reason": reason]
     case .ended(let status, let reason): ["event": "ended", "status": status.rawValue, "reason": reason]
@@ -53,6 +54,7 @@ extension HistoryEvent {
     case "deferred": self = .deferred(until: value["until"]?.time ?? 0)
     case "tooManyUpdates": self = .tooManyUpdates
     case "tooManyStarts": self = .tooManyStarts
+    case "nullInPayload": self = .nullInPayload
     case "held": self = .paused
     case "buried": self = .buried(reason: reason ?? "")
     case "ended":

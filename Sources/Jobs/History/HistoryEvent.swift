@@ -26,6 +26,8 @@ public enum HistoryEvent: Sendable, Equatable {
   case tooManyUpdates
   /// A device gets more starts of Live Activities in an hour than it may show.
   case tooManyStarts
+  /// A null is sent.
+  case nullInPayload
   /// An operator has paused the broadcast.
   case paused
   case buried(reason: String)

@@ -82,7 +82,7 @@ enum EnqueueCommand: Command {
   private struct CheckedJob: Sendable {
     let id: String
     let bytes: [UInt8]
-    let hint: String?
+    let hints: [String]
   }
 
   @EventLoop
@@ -110,7 +110,7 @@ enum EnqueueCommand: Command {
   }
 
   private static func report(_ job: CheckedJob, _ queue: String, _ line: CommandLineWords) {
-    if let hint = job.hint { Console.complain("martlet enqueue: \(TerminalText.line("liveActivity.\(hint)"))\n") }
+    for hint in job.hints { Console.complain("martlet enqueue: \(TerminalText.line(hint))\n") }
     guard line.has("json") else { return Console.print("\(job.id)\n") }
     let object: JSONObject = ["id": job.id, "queue": queue]
     Console.print(object.line)
@@ -129,14 +129,14 @@ enum EnqueueCommand: Command {
     } catch {
       throw CommandError.failed(error.reason)
     }
-    let (id, hint) = (job.id ?? JobID.random(), job.liveActivity?.hint)
+    let (id, hints) = (job.id ?? JobID.random(), job.hints)
     let named = job.id == nil ? inserting("\"id\":\"\(id)\"", into: bytes) : bytes
     guard named.count <= Job.maximumBytes else {
       throw CommandError.failed("larger than \(Job.maximumBytes) bytes with its id")
     }
-    guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named, hint: hint) }
+    guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named, hints: hints) }
     let dated = inserting("\"enqueuedAt\":\(Clock.unixMilliseconds)", into: named)
-    return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named, hint: hint)
+    return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named, hints: hints)
   }
 
   /// `object`, which has at least one member, with another one in front.

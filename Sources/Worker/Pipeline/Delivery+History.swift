@@ -39,6 +39,8 @@ extension Delivery {
   /// A device gets more starts of Live Activities than it may show.
   func noteTooManyStarts() { note(.tooManyStarts) }
 
+  func noteNull() { note(.nullInPayload) }
+
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 

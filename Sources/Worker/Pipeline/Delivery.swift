@@ -53,6 +53,7 @@ final class Delivery {
     tally = Delivery.emptyTally(of: claim, self.job, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
+    if job.hasNullInPayload, isFirstAttempt { noteNull() }
   }
 
   /// What the tally of each part of the attempt starts from.

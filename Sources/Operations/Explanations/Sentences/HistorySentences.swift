@@ -50,6 +50,7 @@ struct HistorySentences {
     case .tooManyUpdates:
       return ExplainedStep(
         at: entry.at, .note, "The Live Activity gets more than one update in 3 seconds; APNs may leave some out.")
+    case .nullInPayload: return ExplainedStep(at: entry.at, .note, Job.nullHint)
     case .paused: return ExplainedStep(at: entry.at, .control, "An operator had paused it.")
     case .buried(let reason):
       return ExplainedStep(at: entry.at, .dead, "It was given up and put into the dead letters: \(reason).")
