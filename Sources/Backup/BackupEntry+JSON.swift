@@ -119,7 +119,8 @@ extension BackupEntry {
     /// Unix milliseconds.
     func date(_ key: String) throws(Refused) -> Int64? {
       guard let value = value(key) else { return nil }
-      guard let date = value.integer(in: DeviceMetadata.timeRange) ?? value.string.flatMap(Timestamp.milliseconds)
+      let number = value.integer(in: DeviceMetadata.timeRange).map { Timestamp.milliseconds(of: $0) }
+      guard let date = number ?? value.string.flatMap(Timestamp.milliseconds)
       else {
         throw Refused(reason: .malformedDate)
       }

@@ -9,6 +9,11 @@ public enum Timestamp {
   /// A unix time below this is in seconds, any other in milliseconds: it is the year 5138 in seconds, and 1973 in milliseconds.
   public static let firstMilliseconds: Int64 = 100_000_000_000
 
+  /// Returns a unix time in milliseconds that is in milliseconds or in seconds.
+  public static func milliseconds(of time: Int64) -> Int64 {
+    (1..<firstMilliseconds).contains(time) ? time * 1000 : time
+  }
+
   /// Returns the unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`).
   ///
   /// Seconds and a fraction of up to 9 digits are optional; years are 1970 to 9999. Returns nil for anything else,

@@ -5,6 +5,10 @@ extension Job {
   /// Reads a job's JSON and checks every rule of docs/job.schema.json.
   public init(parsing bytes: [UInt8]) throws(JobError) {
     guard bytes.count <= Job.maximumBytes else { throw JobError(reason: Job.tooLarge) }
+    do { self = try Job(element: bytes) } catch { throw ForeignElement(bytes)?.error ?? error }
+  }
+
+  private init(element bytes: [UInt8]) throws(JobError) {
     var reader = JobReader(bytes)
     var draft = JobDraft()
     try draft.read(from: &reader)
@@ -15,7 +19,9 @@ extension Job {
   /// Reads an element of a queue with a format: one of that format, or a job alone.
   public init(parsing bytes: [UInt8], as format: QueueFormat) throws(JobError) {
     guard bytes.count <= Job.maximumBytes else { throw JobError(reason: Job.tooLarge) }
-    if let element = try format.element(bytes) {
+    let element: (any FormattedElement)?
+    do { element = try format.element(bytes) } catch { throw ForeignElement(bytes)?.error ?? error }
+    if let element {
       try self.init(try element.wrappedJob())
     } else {
       try self.init(parsing: bytes)

@@ -237,7 +237,8 @@ enum JobKey: Int, CaseIterable {
     allCases.map { "\($0)" }, in: "",
     foreign: [
       "user": "to.user", "username": "to.user", "userId": "to.user", "token": "to.token", "tokens": "to.tokens",
-      "deviceToken": "to.token", "registration_ids": "to.tokens", "topic": "app, the bundle id", "alert": "title and body",
+      "deviceToken": "to.token", "registration_ids": "to.tokens", "topic": "app, the bundle id",
+      "alert": "title and body",
       "message": "body", "text": "body", "notification": "title and body, beside to", "aps": "payload, with aps in it",
       "custom": "data", "bundleId": "app",
     ])

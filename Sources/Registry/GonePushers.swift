@@ -25,7 +25,8 @@ extension Registry {
   /// Remembers for a client that a device of an app is gone since a time, in unix ms. It may be lost: the client is told later.
   public func keep(_ token: DeviceToken, of app: String, goneSince: Int64, for client: String) {
     let command = Registry.keepGone(
-      gone: RegistryKeys.gone(client), device: Registry.field(token, app), since: goneSince, maximum: Registry.maximumGone,
+      gone: RegistryKeys.gone(client), device: Registry.field(token, app), since: goneSince,
+      maximum: Registry.maximumGone,
       ttl: Registry.goneLifetime)
     connection.send(command) { [log] result in
       if case .failure(let error) = result {

@@ -44,40 +44,53 @@ struct BackupReaderTests {
 
   @Test func `tokens of Live Activities are read with what they are for`() {
     let text = """
-      {"com.a":{"\(Self.one)":{"updatedAt":1,"kind":"activity","activity":"order-7","frequentPushes":false},
-      "\(Self.two)":{"updatedAt":1,"kind":"pushtostart","activity":"Delivery.Attributes"}}}
+      {"com.a":{"\(Self.one)":{"updatedAt":1790000000000,"kind":"activity","activity":"order-7","frequentPushes":false},
+      "\(Self.two)":{"updatedAt":1790000000000,"kind":"pushtostart","activity":"Delivery.Attributes"}}}
       """
     #expect(
       read(text).entries == [
         .device(
           token: DeviceToken(Self.one),
           DeviceMetadata(
-            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .activity, activity: "order-7",
+            username: "", platform: .ios, updatedAt: 1_790_000_000_000, bundleID: "com.a", kind: .activity,
+            activity: "order-7",
             frequentPushes: false)),
         .device(
           token: DeviceToken(Self.two),
           DeviceMetadata(
-            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", kind: .pushtostart,
+            username: "", platform: .ios, updatedAt: 1_790_000_000_000, bundleID: "com.a", kind: .pushtostart,
             activity: "Delivery.Attributes")),
       ])
   }
 
   @Test func `kind, phone and suspension are read, and development is the sandbox`() {
     let text = """
-      {"com.a":{"\(Self.one)":{"updatedAt":1,"kind":"voip","deviceId":"iphone:1","environment":"development"}},
-      "martlet:instances":{"home":{"token":"\(Self.two)","updatedAt":1,"suspended":true,"environment":"development"}}}
+      {"com.a":{"\(Self.one)":{"updatedAt":1790000000000,"kind":"voip","deviceId":"iphone:1","environment":"development"}},
+      "martlet:instances":{"home":{"token":"\(Self.two)","updatedAt":1790000000000,"suspended":true,"environment":"development"}}}
       """
     #expect(
       read(text).entries == [
         .device(
           token: DeviceToken(Self.one),
           DeviceMetadata(
-            username: "", platform: .ios, updatedAt: 1, bundleID: "com.a", environment: .sandbox, kind: .voip,
+            username: "", platform: .ios, updatedAt: 1_790_000_000_000, bundleID: "com.a", environment: .sandbox,
+            kind: .voip,
             deviceID: "iphone:1")),
         .instance(
           id: "home",
-          InstanceRecord(token: DeviceToken(Self.two), environment: .sandbox, updatedAt: 1, isSuspended: true)),
+          InstanceRecord(
+            token: DeviceToken(Self.two), environment: .sandbox, updatedAt: 1_790_000_000_000, isSuspended: true)),
       ])
+  }
+
+  @Test func `a date in seconds is read as what it must be`() {
+    let text = #"{"com.a":{"\#(Self.one)":{"createdAt":1700000000,"updatedAt":1790000000}}}"#
+    guard case .device(_, let metadata)? = read(text).entries.first else {
+      Issue.record("it is not read")
+      return
+    }
+    #expect(metadata.createdAt == 1_700_000_000_000)
+    #expect(metadata.updatedAt == 1_790_000_000_000)
   }
 
   @Test func `what is written of an entry is read again`() throws {

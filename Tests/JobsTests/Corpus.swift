@@ -188,7 +188,10 @@ enum Corpus {
     (#"{"to":{"user":"a"},"alert":"t"}"#, #"unknown field "alert"; use title and body"#),
     (#"{"to":{"user":"a"},"message":"t"}"#, #"unknown field "message"; use body"#),
     (#"{"to":{"user":"a"},"text":"t"}"#, #"unknown field "text"; use body"#),
-    (#"{"to":{"user":"a"},"notification":{"title":"t"}}"#, #"unknown field "notification"; use title and body, beside to"#),
+    (
+      #"{"to":{"user":"a"},"notification":{"title":"t"}}"#,
+      #"unknown field "notification"; use title and body, beside to"#
+    ),
     (#"{"registration_ids":["a"],"title":"t"}"#, #"unknown field "registration_ids"; use to.tokens"#),
     (#"{"user":"a","title":"t"}"#, #"unknown field "user"; use to.user"#),
     (#"{"token":"a","title":"t"}"#, #"unknown field "token"; use to.token"#),
@@ -247,7 +250,8 @@ enum Corpus {
     [
       "null", "true", "false", "0", "1", "-1", "5", "10", "1.0", "0.5", "1.5", "1e2", "2147483647", "2147483648",
       "2419201",
-      "99999999999", "100000000000", "100000000001", "253402300800", "253402300799999", "1e300", "[]", "{}", "[{}]", #"{"aps":1}"#, #"{"a":1}"#, #"{"name":"n"}"#,
+      "99999999999", "100000000000", "100000000001", "253402300800", "253402300799999", "1e300", "[]", "{}", "[{}]",
+      #"{"aps":1}"#, #"{"a":1}"#, #"{"name":"n"}"#,
       #""""#,
       #"" ""#, #""a""#, #""A b""#, #""a\n""#, #""\u0000""#, #""\u0085x\u00a0""#, #""x\u0001""#, #""alert""#,
       #""background""#,
@@ -264,7 +268,8 @@ enum Corpus {
   static let keys = [
     "id", "to", "app", "title", "subtitle", "body", "badge", "sound", "category", "threadId", "interruptionLevel",
     "relevanceScore", "contentAvailable", "mutableContent", "data", "payload", "pushType", "priority", "collapseId",
-    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace", "pusher",
+    "expiration", "ttl", "class", "preview", "sendAt", "enqueuedAt", "dedupe", "atMostOnce", "replyTo", "trace",
+    "pusher",
     "other", "user", "token", "tokens", "instance", "critical", "name", "volume", "activity", "channel", "liveActivity",
     "event",
     "contentState", "timestamp", "staleDate", "dismissalDate", "attributesType", "attributes", "requestToken",

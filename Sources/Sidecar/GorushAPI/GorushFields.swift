@@ -24,7 +24,7 @@ struct GorushFields {
       }
     }
 
-    fileprivate static let counts = 0...Timestamp.maximum / 1000
+    fileprivate static let counts = 0...Timestamp.maximum
   }
 
   private static let platforms = ["ios", "android", "huawei"]

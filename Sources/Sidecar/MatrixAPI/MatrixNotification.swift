@@ -79,7 +79,7 @@ struct MatrixDevice {
     }
     self.appID = appID
     self.pushkey = pushkey
-    setAt = value["pushkey_ts"]?.integer(in: 0...Timestamp.maximum / 1000).map { $0 * 1000 + 999 } ?? 0
+    setAt = value["pushkey_ts"]?.integer(in: 0...Timestamp.maximum).map { Timestamp.milliseconds(of: $0) + 999 } ?? 0
     wantsIDsOnly = value["data"]?["format"]?.string == "event_id_only"
     let payload = value["data"]?["default_payload"] ?? .null
     defaultPayload = payload == .null ? [] : payload.members

@@ -10,13 +10,14 @@ struct PushBody {
     object = bytes.isEmpty ? .object([]) : try RequestBody.object(bytes)
   }
 
-  subscript(key: String) -> JSONValue? { object[key] }
+  /// Null is the same as leaving the field out.
+  subscript(key: String) -> JSONValue? { object[key].flatMap { $0 == .null ? nil : $0 } }
 
   func traits() throws(Refusal) -> DeviceTraits { try DeviceTraits(object) }
 
   /// Returns the string trimmed, or nil if it is missing. Throws `error` if the value is not a string.
   func string(_ key: String, _ error: Refusal) throws(Refusal) -> String? {
-    guard let value = object[key] else { return nil }
+    guard let value = self[key] else { return nil }
     guard let string = value.string else { throw error }
     return string.trimmed
   }

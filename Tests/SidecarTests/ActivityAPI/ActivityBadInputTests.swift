@@ -114,7 +114,7 @@ struct ActivityBadInputTests {
       apps: AppBinding(["com.live.a"]))
     #expect(try await fixture.backend.credentials.add(credential) == nil)
     let bound = ["Authorization": "Bearer \(secret)", "X-Username": "live-bound"]
-    let (own, foreign) = (fixture.token("bound-own"), fixture.token("bound-foreign"))
+    let (own, foreign) = (fixture.token("live-bound-own"), fixture.token("live-bound-foreign"))
     let path = "/activities/live-bound"
     #expect(try await fixture.request("PUT", path, bound, body: #"{"token":"\#(own)"}"#).status == 200)
     #expect(try await fixture.metadata(own)?.bundleID == "com.live.a")

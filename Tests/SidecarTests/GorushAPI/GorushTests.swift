@@ -126,7 +126,11 @@ struct GorushTests {
     let queue = "push:jobs:gorush-faults"
     let client = try await client(queue: queue)
     let faults: [(String, String)] = [
-      (#","badge":"5""#, "badge: expected an integer from 0 to 253402300799"),
+      (#","badge":"5""#, "badge: expected an integer from 0 to 253402300799999"),
+      (
+        #","message":"m","expiration":1795900000000"#,
+        "expiration: looks like unix milliseconds; give unix seconds, 1795900000"
+      ),
       (#","alert":"text""#, "alert: expected an object"),
       (#","alert":{"loc-args":["a",1]}"#, "loc-args: expected an array of strings"),
       (#","message":"m","priority":"urgent""#, "priority: expected normal or high"),

@@ -22,7 +22,7 @@ struct PushRequestTests {
   private static let registerFaults: [(String, String)] = [
     ("", "Push token is required"), ("{}", "Push token is required"),
     (#"{"token":""}"#, "Push token is required"), (#"{"token":"  \t"}"#, "Push token is required"),
-    (#"{"token":null}"#, "Invalid push token format"), (#"{"token":7}"#, "Invalid push token format"),
+    (#"{"token":null}"#, "Push token is required"), (#"{"token":7}"#, "Invalid push token format"),
     (#"{"token":["\#(token)"]}"#, "Invalid push token format"),
     (#"{"token":"\#(token.dropLast())"}"#, "Invalid push token format"),
     (#"{"token":"\#(String(repeating: "a", count: 513))"}"#, "Invalid push token format"),
@@ -32,7 +32,6 @@ struct PushRequestTests {
     (#"{"token":"\#(token)é"}"#, "Invalid push token format"),
     (#"{"token":"\#(token)","platform":"web"}"#, "Unsupported push platform"),
     (#"{"token":"\#(token)","platform":""}"#, "Unsupported push platform"),
-    (#"{"token":"\#(token)","platform":null}"#, "Unsupported push platform"),
     (#"{"token":"\#(token)","platform":1}"#, "Unsupported push platform"),
     ("null", "Request body must be a JSON object"), ("[]", "Request body must be a JSON object"),
     (#""text""#, "Request body must be a JSON object"), ("{", "Request body must be a JSON object"),
@@ -56,7 +55,7 @@ struct PushRequestTests {
 
   @Test(arguments: [
     (#"{"token":""}"#, "Invalid push token format"), (#"{"token":" "}"#, "Invalid push token format"),
-    (#"{"token":null}"#, "Invalid push token format"), (#"{"token":"short"}"#, "Invalid push token format"),
+    (#"{"token":"short"}"#, "Invalid push token format"),
     ("null", "Request body must be a JSON object"),
   ])
   func `a token must be well-formed`(body: String, text: String) {
@@ -64,7 +63,15 @@ struct PushRequestTests {
     refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
-  @Test(arguments: ["", "{}", #"{"other":1}"#])
+  @Test func `null is the same as leaving the field out`() throws {
+    let nulls = #""platform":null,"bundleId":null,"environment":null,"kind":null,"deviceId":null"#
+    let request = try RegisterRequest(Array(#"{"token":"\#(Self.token)",\#(nulls)}"#.utf8))
+    #expect(try request == RegisterRequest(Array(#"{"token":"\#(Self.token)"}"#.utf8)))
+    let test = #"{"title":null,"body":null,"token":null,"badge":null,"sound":null,"data":null}"#
+    #expect(try TestRequest(Array(test.utf8)) == TestRequest([]))
+  }
+
+  @Test(arguments: ["", "{}", #"{"other":1}"#, #"{"token":null}"#])
   func `no token means all devices`(body: String) throws {
     #expect(try PushBody(Array(body.utf8)).token() == nil)
     #expect(try TestRequest(Array(body.utf8)).token == nil)
@@ -73,7 +80,7 @@ struct PushRequestTests {
   private static let emoji = String(repeating: "🎉", count: 60)
 
   private static let testFaults: [(String, String)] = [
-    (#"{"title":1}"#, "Title must be a string"), (#"{"title":null}"#, "Title must be a string"),
+    (#"{"title":1}"#, "Title must be a string"),
     (#"{"body":{}}"#, "Body must be a string"), (#"{"sound":false}"#, "Sound must be a string"),
     (#"{"title":1,"body":1,"token":1,"sound":1}"#, "Title must be a string"),
     (#"{"token":1,"sound":1}"#, "Invalid push token format"),
@@ -85,13 +92,13 @@ struct PushRequestTests {
     (
       #"{"body":"\#(String(repeating: "x", count: 513))"}"#, "Notification body is too long (max 512 characters)"
     ),
-    (#"{"badge":"1"}"#, "Badge must be an integer"), (#"{"badge":null}"#, "Badge must be an integer"),
+    (#"{"badge":"1"}"#, "Badge must be an integer"),
     (#"{"badge":1.5}"#, "Badge must be an integer"), (#"{"badge":true}"#, "Badge must be an integer"),
     (#"{"badge":-1}"#, "Badge must be between 0 and 9999"), (#"{"badge":10000}"#, "Badge must be between 0 and 9999"),
     (#"{"badge":1e300}"#, "Badge must be between 0 and 9999"),
     (#"{"badge":99999999999999999999}"#, "Badge must be between 0 and 9999"),
     (#"{"sound":"\#(String(repeating: "s", count: 65))"}"#, "Sound value is too long (max 64 characters)"),
-    (#"{"data":[]}"#, "Data payload must be a JSON object"), (#"{"data":null}"#, "Data payload must be a JSON object"),
+    (#"{"data":[]}"#, "Data payload must be a JSON object"),
     (#"{"data":"{}"}"#, "Data payload must be a JSON object"),
     (
       #"{"data":{"x":"\#(String(repeating: "x", count: 2041))"}}"#, "Data payload is too large (max 2048 bytes)"
