@@ -7,6 +7,7 @@ final class BackupStream<Source: BackupSource> {
   private let file: BackupFile
   private var text: BackupText<Source>
   private var fault: JSONWindow.Fault?
+  private var isAtStart = true
   private var isAtEnd = false
   /// The line of the first refused entry of each reason.
   private(set) var firstLines: [String: Int] = [:]
@@ -38,6 +39,8 @@ final class BackupStream<Source: BackupSource> {
       }
       guard !isAtEnd else { return batch.isEmpty ? nil : batch }
       let chunk = try await file.read()
+      if isAtStart, let compression = Compression(chunk) { throw .file(compression.fault(of: file.name)) }
+      isAtStart = false
       isAtEnd = chunk.isEmpty
       if isAtEnd { text.window.close() } else { text.window.append(chunk) }
     }

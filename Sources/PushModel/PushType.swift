@@ -26,6 +26,11 @@ public enum PushType: String, Sendable, CaseIterable {
     topic.hasSuffix(topicSuffix) ? String(topic.dropLast(topicSuffix.count)) : topic
   }
 
+  /// The bundle id of a topic of a type that has topics of its own; nil for any other text.
+  public static func bundleID(ofOwnTopic topic: String) -> String? {
+    allCases.lazy.map { $0.bundleID(ofTopic: topic) }.first { $0 != topic }
+  }
+
   /// The kind of the tokens that APNs accepts for this type. Nil: tokens of this type are not registered as devices, so that
   /// only a job that names one is sent.
   public var kind: DeviceKind? {

@@ -1,8 +1,9 @@
 import JSON
 
 extension RedisEndpoint {
-  private static let forms =
-    "redis://[user:password@]host[:port][/db], rediss:// (TLS), unix:///path[?db=N], "
+  /// The forms of a URL, for faults.
+  public static let forms =
+    "redis:// or valkey://[user:password@]host[:port][/db], rediss:// or valkeys:// (TLS), unix:///path[?db=N], "
     + "redis+sentinel://host:port,host:port/master[/db], redis+cluster://host:port,host:port or rediss+cluster:// (TLS)"
   /// Other names of schemes.
   private static let sameSchemes = ["valkey": "redis", "valkeys": "rediss"]
@@ -26,11 +27,11 @@ extension RedisEndpoint {
       throw .configuration("contains a space or a control character")
     }
     let parts = url.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2 else { throw .configuration("is not a URL: expected \(RedisEndpoint.forms)") }
+    guard parts.count == 2 else { throw .configuration("is not a URL") }
     let written = parts[0].lowercased()
     let scheme = RedisEndpoint.sameSchemes[written] ?? written
     guard ["redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "rediss+cluster"].contains(scheme) else {
-      throw .configuration("has an unknown scheme: expected \(RedisEndpoint.forms)")
+      throw .configuration("has an unknown scheme")
     }
     if parts[1].contains("#") { throw .configuration("has a '#': write %23 for one in the password") }
     let pieces = parts[1].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)

@@ -57,6 +57,9 @@ enum DoctorCommand: Command {
         findings += await GatewayExamination(configuration: configuration.apns).findings()
       }
       findings += await AppsExamination(apps: configuration.apps, bundleID: configuration.bundleID).findings()
+      findings += BundleIDExamination(
+        apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
+      ).findings()
       findings += await KeyExamination(
         apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
       ).findings()

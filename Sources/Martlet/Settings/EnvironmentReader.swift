@@ -1,4 +1,5 @@
 import Credentials
+import Crypto
 import HTTPServer
 import JSON
 
@@ -177,14 +178,14 @@ package struct EnvironmentReader {
     return value(name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
   }
 
-  /// PEM text (with real line ends or `\n`), or the contents of the PEM file at the path.
+  /// PEM text (with real line ends, or with `\n` or `\r\n` in their place), its base64, or the contents of the PEM file at the path.
   mutating func pem(_ name: String, isSecret: Bool = false) -> String? {
     kinds[name] = isSecret ? .secret : .path
     guard let value = string(name) else { return nil }
-    if value.contains("-----BEGIN") {
-      return value.split(separator: "\\n", omittingEmptySubsequences: false).joined(separator: "\n")
-    }
-    return file(name, path: value)
+    let encoded = Base64.decode(value.utf8.filter { !" \n\r\t".utf8.contains($0) })
+    let text = encoded.flatMap { String(validating: $0, as: UTF8.self) } ?? value
+    guard text.contains("-----BEGIN") else { return file(name, path: value) }
+    return text.replacing("\\r\\n", with: "\n").replacing("\\n", with: "\n")
   }
 
   /// The contents of a PEM file.

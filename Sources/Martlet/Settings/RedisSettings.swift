@@ -5,7 +5,6 @@ import Redis
 /// The settings of the connection to Redis: `REDIS_URL`, `REDIS_URL_FILE`, or the pair of variables of hosted key-value stores.
 package enum RedisSettings {
   private static let maximumURLBytes = 4096
-  static let expected = "redis://, rediss://, unix:///path or redis+sentinel://h1:p1,h2:p2/master"
 
   /// Returns the endpoint, or nil if it is absent or invalid. Reports faults, and missing settings if `isRequired`.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
@@ -39,7 +38,7 @@ package enum RedisSettings {
       }
       return endpoint(url, named: "REDIS_KV_REST_API_URL", certificate, &reader)
     case _ where !isRequired: return nil
-    case (nil, nil): reader.report("REDIS_URL", seen: "not set", expected: expected)
+    case (nil, nil): reader.report("REDIS_URL", seen: "not set", expected: RedisEndpoint.forms)
     case (nil, _):
       reader.report("REDIS_KV_REST_API_URL", seen: "not set", expected: "https://host, because the token is set")
     case (_, nil): reader.report("REDIS_KV_REST_API_TOKEN", seen: "not set", expected: "the token of that store")
@@ -81,6 +80,12 @@ package enum RedisSettings {
     ["REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN"].filter { reader.string($0) == nil }
   }
 
+  /// Files of variables keep the quotation marks around a value, if they are read by something that is not a shell.
+  private static func unquoted(_ url: String) -> String {
+    guard url.utf8.count >= 2, let mark = url.first, ["\"", "'"].contains(mark), url.last == mark else { return url }
+    return String(url.dropFirst().dropLast())
+  }
+
   private static func endpoint(
     inFile path: String, _ certificate: String?, _ reader: inout EnvironmentReader
   ) -> RedisEndpoint? {
@@ -100,9 +105,9 @@ package enum RedisSettings {
     _ url: String, named name: String, _ certificate: String?, _ reader: inout EnvironmentReader
   ) -> RedisEndpoint? {
     do {
-      return try RedisEndpoint(url: url, caCertificatePEM: certificate)
+      return try RedisEndpoint(url: unquoted(url), caCertificatePEM: certificate)
     } catch {
-      reader.report(name, seen: "\(error)", expected: expected)
+      reader.report(name, seen: "\(error)", expected: RedisEndpoint.forms)
       return nil
     }
   }

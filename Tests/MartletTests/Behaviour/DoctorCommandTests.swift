@@ -41,6 +41,17 @@ import Testing
     #expect(text.lines(of: .output).count == lines.count)
   }
 
+  @Test(arguments: [
+    ("com.example.demo.voip", "set com.example.demo; Martlet adds the rest for each push type"),
+    ("com.example.demo.push-type.liveactivity", "set com.example.demo; Martlet adds the rest for each push type"),
+    ("TEAM.com.example.demo", "set com.example.demo, the bundle id alone"),
+  ])
+  func `a bundle id that is none of an app is a warning`(bundleID: String, fix: String) async throws {
+    let team = try #require(fleet.gateway.environment["APNS_TEAM_ID"])
+    let (_, lines) = try await doctor(["APNS_BUNDLE_ID": bundleID.replacingOccurrences(of: "TEAM", with: team)])
+    #expect(lines.filter { $0.check == "bundle id" }.map(\.fix) == [fix])
+  }
+
   @Test func `APNs is asked which key may send for the app`() async throws {
     let values = fleet.gateway.environment
     let app = try #require(values["APNS_BUNDLE_ID"])

@@ -141,4 +141,21 @@ import Testing
         child.lines.last?.hasPrefix("martlet tokens: \(file): line 1, byte 0: unknown column 'enviroment'") == true)
     }
   }
+
+  @Test(arguments: [("1f8b", "gunzip -c"), ("504b0304", "unzip -p"), ("28b52ffd", "zstd -dc")])
+  func `a compressed file is recognised, and the fault says how to unpack it`(magic: String, command: String)
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let file = directory.path + "/devices.csv.gz"
+    let bytes = stride(from: 0, to: magic.count, by: 2).map { place in
+      UInt8(magic.dropFirst(place).prefix(2), radix: 16) ?? 0
+    }
+    try Data(bytes + Array(repeating: 0, count: 100)).write(to: URL(filePath: file))
+    for words in [["--from", "onesignal", "--bundle", "com.a"], ["--from", "csv", "--dry-run"], []] {
+      let child = try await fleet.martlet(["tokens", "import", file] + words)
+      #expect(child.exitCode == 1)
+      #expect(child.lines.joined().contains("\(command) \(file) > devices"), "\(child.lines)")
+    }
+  }
 }

@@ -22,6 +22,19 @@ struct EnvironmentReaderTests {
     #expect(reader.faults == [])
   }
 
+  /// As stores of secrets keep a key that has lines.
+  @Test func `PEM text may have its line ends escaped, or be in base64`() throws {
+    let lines = ["-----BEGIN PRIVATE KEY-----", "AAAA", "-----END PRIVATE KEY-----"]
+    let text = lines.joined(separator: "\n")
+    let encoded = Data(text.utf8).base64EncodedString()
+    let wrapped = encoded.prefix(20) + "\n" + encoded.dropFirst(20)
+    for value in [text, lines.joined(separator: "\\n"), lines.joined(separator: "\\r\\n"), encoded, String(wrapped)] {
+      var reader = EnvironmentReader(["KEY": value])
+      #expect(reader.pem("KEY", isSecret: true) == text, "\(value)")
+      #expect(reader.faults == [])
+    }
+  }
+
   @Test(arguments: [
     ("500ms", Duration.milliseconds(500)), ("25s", .seconds(25)), ("15m", .seconds(900)), ("24h", .seconds(86_400)),
     ("30d", .seconds(30 * 86_400)),

@@ -57,4 +57,17 @@ struct RedisSettingsTests {
     #expect(
       faults(["REDIS_URL_FILE": try file(String(repeating: "r", count: 5000))]).contains("is larger than 4096 bytes"))
   }
+
+  @Test(arguments: ["\"", "'"]) func `quotation marks around the URL are left out`(mark: String) throws {
+    let url = mark + "redis://user:secret@redis.example/2" + mark
+    #expect(try WorkerSettings(environment: ["REDIS_URL": url]).worker.redis.password == "secret")
+    #expect(try WorkerSettings(environment: ["REDIS_URL_FILE": try file(url)]).worker.redis.password == "secret")
+    #expect(faults(["REDIS_URL": mark]).contains("REDIS_URL: is not a URL"))
+  }
+
+  @Test(arguments: ["localhost:6379", "mysql://host"]) func `a fault says once what is expected`(url: String) {
+    let text = faults(["REDIS_URL": url])
+    #expect(text.components(separatedBy: "expected").count == 2, "\(text)")
+    #expect(text.contains("redis+cluster://") && text.contains("valkey://"), "\(text)")
+  }
 }
