@@ -1,10 +1,12 @@
 public import Jobs
+public import PushModel
 
 /// A job that starts, updates or ends a Live Activity.
 public struct ActivityJob: Sendable, Equatable {
   public let id: String
   /// The nonce of the job's envelope: the same at every attempt.
   public let nonce: String
+  public let turn: AttemptTurn
   public let queue: String
   /// The user whose devices it is for; nil for all.
   public let user: String?
@@ -16,11 +18,13 @@ public struct ActivityJob: Sendable, Equatable {
   public let expiresAt: Int64?
 
   public init(
-    id: String, nonce: String, queue: String, user: String?, order: ActivityOrder, _ activity: LiveActivity,
+    id: String, nonce: String, turn: AttemptTurn = AttemptTurn(), queue: String, user: String?, order: ActivityOrder,
+    _ activity: LiveActivity,
     _ notification: Notification, priority: Int, expiresAt: Int64?
   ) {
     self.id = id
     self.nonce = nonce
+    self.turn = turn
     self.queue = queue
     self.user = user
     self.order = order
@@ -31,25 +35,25 @@ public struct ActivityJob: Sendable, Equatable {
   }
 }
 
-/// What a worker asks, or says, about a Live Activity.
+/// What a worker asks, or says, about a Live Activity. `nonce` and `turn` are those of the attempt that asks: what it says after a
+/// later attempt has begun changes nothing but what APNs has accepted.
 public enum ActivityRequest: Sendable, Equatable {
   /// Asks whether an update or an end is the newest state.
   case announce(ActivityJob)
   /// Asks on which of the devices a start may start the activity.
   case start(ActivityJob, devices: [ActivityDevice])
   /// The job found no token to send its state to.
-  case wait(nonce: String)
+  case wait(nonce: String, turn: AttemptTurn)
   /// An attempt of the job has ended, and there will be another: nothing of it is in flight.
-  case pause(nonce: String)
+  case pause(nonce: String, turn: AttemptTurn)
   /// The job has ended. APNs accepted its state for these tokens and phones.
-  case settle(nonce: String, reached: [String])
+  case settle(nonce: String, turn: AttemptTurn, reached: [String])
   /// APNs has refused a start for these phones.
-  case giveBack(nonce: String, phones: [String])
-  /// Asks for the state that a device has not got. `nonce`: that of the job which asks.
-  case refresh(ActivityDevice, nonce: String)
-  /// The job with this nonce, which sent a state to one token, has ended. APNs accepted the state, that of the job `of`, for this
-  /// token and phone.
-  case settleRefresh(nonce: String, of: String, reached: [String])
+  case giveBack(nonce: String, turn: AttemptTurn, phones: [String])
+  /// Asks for the state that a device has not got.
+  case refresh(ActivityDevice, nonce: String, turn: AttemptTurn)
+  /// The job, which sent a state to one token, has ended. APNs accepted the state, that of the job `of`, for this token and phone.
+  case settleRefresh(nonce: String, turn: AttemptTurn, of: String, reached: [String])
 }
 
 /// The answer to an ``ActivityRequest``.

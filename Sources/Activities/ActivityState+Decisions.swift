@@ -1,4 +1,5 @@
 import Jobs
+import PushModel
 
 extension ActivityState {
   /// A job that has been open for longer than this may be lost, so another one sends its state. In ms.
@@ -11,32 +12,42 @@ extension ActivityState {
     switch request {
     case .announce(let job): announce(job, now)
     case .start(let job, let devices): start(job, devices)
-    case .wait(let nonce): wait(nonce, now)
-    case .pause(let nonce): release(nonce)
-    case .settle(let nonce, let reached): settle(nonce, reached, now)
-    case .giveBack(let nonce, let phones): giveBack(nonce, phones)
-    case .refresh(let device, let nonce): refresh(device, nonce, now)
-    case .settleRefresh(let nonce, let state, let reached): settleRefresh(nonce, of: state, reached)
+    case .wait(let nonce, let turn): wait(nonce, turn, now)
+    case .pause(let nonce, let turn): release(nonce, turn)
+    case .settle(let nonce, let turn, let reached): settle(nonce, turn, reached, now)
+    case .giveBack(let nonce, let turn, let phones): giveBack(nonce, turn, phones)
+    case .refresh(let device, let nonce, let turn): refresh(device, nonce, turn, now)
+    case .settleRefresh(let nonce, let turn, let state, let reached): settleRefresh(nonce, turn, of: state, reached)
     }
   }
 
   // MARK: - Updates and ends
 
-  private mutating func settle(_ nonce: String, _ reached: [String], _ now: Int64) -> ActivityAnswer {
-    _ = release(nonce)
+  private mutating func settle(
+    _ nonce: String, _ turn: AttemptTurn, _ reached: [String], _ now: Int64
+  ) -> ActivityAnswer {
+    _ = release(nonce, turn)
     return change(nonce) { newest in
+      newest.reached.formUnion(reached)
+      guard newest.turn <= turn else { return }
       newest.phase = .settled
       newest.since = now
-      newest.reached.formUnion(reached)
     }
   }
 
   private mutating func announce(_ job: ActivityJob, _ now: Int64) -> ActivityAnswer {
-    _ = release(job.nonce)
+    _ = release(job.nonce, job.turn)
     let known = newest(for: job.user)
+    if let firstStart, job.order < firstStart.order, known?.isSent(besides: job) != true {
+      if known?.nonce == job.nonce { remove(job.nonce) }
+      return .superseded(by: firstStart.jobID)
+    }
     if var known, known.nonce == job.nonce {
+      // A later attempt has the state.
+      guard known.turn <= job.turn else { return .superseded(by: known.jobID) }
       guard known.predecessors.allSatisfy({ now - $0.at >= ActivityState.maximumWait }) else { return .later }
       known.predecessors = []
+      known.turn = job.turn
       known.phase = .open
       known.since = now
       set(known, for: job.user)
@@ -45,10 +56,9 @@ extension ActivityState {
     if let known, known.isEnd || known.order >= job.order, !known.isReplaced(by: job) {
       return .superseded(by: known.jobID)
     }
-    if let firstStart, job.order < firstStart.order { return .superseded(by: firstStart.jobID) }
     let timestamp = max(job.order.timestamp, (latestTimestamp(for: job.user) ?? -1) + 1)
     var newest = Newest(
-      jobID: job.id, nonce: job.nonce, queue: job.queue, isEnd: job.activity.event == .end,
+      jobID: job.id, nonce: job.nonce, turn: job.turn, queue: job.queue, isEnd: job.activity.event == .end,
       isShared: job.activity.isShared,
       order: job.order,
       timestamp: timestamp, payload: job.activity.apnsPayload(job.notification, timestamp: timestamp),
@@ -60,9 +70,9 @@ extension ActivityState {
   }
 
   /// The job has no push in flight: an end need not wait for it.
-  private mutating func release(_ nonce: String) -> ActivityAnswer {
-    all?.predecessors.removeAll { $0.nonce == nonce }
-    for user in users.keys { users[user]?.predecessors.removeAll { $0.nonce == nonce } }
+  private mutating func release(_ nonce: String, _ turn: AttemptTurn) -> ActivityAnswer {
+    all?.predecessors.removeAll { $0.isOf(nonce, turn) }
+    for user in users.keys { users[user]?.predecessors.removeAll { $0.isOf(nonce, turn) } }
     return .done
   }
 
@@ -100,13 +110,19 @@ extension ActivityState {
     }
   }
 
-  private mutating func wait(_ nonce: String, _ now: Int64) -> ActivityAnswer {
+  private mutating func wait(_ nonce: String, _ turn: AttemptTurn, _ now: Int64) -> ActivityAnswer {
     let answer = change(nonce) { newest in
+      guard newest.turn <= turn else { return }
       newest.phase = .waiting
       newest.since = now
     }
     guard !has(nonce), let newer = all ?? users.values.max(by: { $0.order < $1.order }) else { return answer }
     return .superseded(by: newer.jobID)
+  }
+
+  private mutating func remove(_ nonce: String) {
+    if all?.nonce == nonce { all = nil }
+    users = users.filter { $0.value.nonce != nonce }
   }
 
   private func has(_ nonce: String) -> Bool { all?.nonce == nonce || users.values.contains { $0.nonce == nonce } }
@@ -141,6 +157,7 @@ extension ActivityState {
       return .tooManyStarts
     }
     for phone in phones { starts[phone] = job.nonce }
+    if job.turn > startTurns[job.nonce] ?? AttemptTurn() { startTurns[job.nonce] = job.turn }
     members.formUnion(free.compactMap(\.user))
     if firstStart.map({ job.order < $0.order }) ?? true {
       firstStart = Start(jobID: job.id, order: job.order, channel: job.activity.start?.inputChannel)
@@ -159,23 +176,29 @@ extension ActivityState {
     }
   }
 
-  private mutating func giveBack(_ nonce: String, _ phones: [String]) -> ActivityAnswer {
+  private mutating func giveBack(_ nonce: String, _ turn: AttemptTurn, _ phones: [String]) -> ActivityAnswer {
+    // A later attempt may have started the activity there.
+    guard startTurns[nonce] ?? AttemptTurn() <= turn else { return .done }
     for phone in phones where starts[phone] == nonce { starts[phone] = nil }
     return .done
   }
 
   // MARK: - Tokens
 
-  private mutating func settleRefresh(_ nonce: String, of state: String, _ reached: [String]) -> ActivityAnswer {
-    _ = release(nonce)
+  private mutating func settleRefresh(
+    _ nonce: String, _ turn: AttemptTurn, of state: String, _ reached: [String]
+  ) -> ActivityAnswer {
+    _ = release(nonce, turn)
     return change(state) { newest in
-      newest.promises = newest.promises.filter { $0.value.nonce != nonce }
+      newest.promises = newest.promises.filter { !$0.value.isOf(nonce, turn) }
       newest.reached.formUnion(reached)
     }
   }
 
-  private mutating func refresh(_ device: ActivityDevice, _ nonce: String, _ now: Int64) -> ActivityAnswer {
-    _ = release(nonce)
+  private mutating func refresh(
+    _ device: ActivityDevice, _ nonce: String, _ turn: AttemptTurn, _ now: Int64
+  ) -> ActivityAnswer {
+    _ = release(nonce, turn)
     guard let newest = newest(for: device) else { return .done }
     if let expiresAt = newest.expiresAt, expiresAt <= now { return .done }
     switch newest.phase {
@@ -189,16 +212,25 @@ extension ActivityState {
     {
       return .later
     }
-    _ = change(newest.nonce) { $0.promises[device.token] = Promise(nonce: nonce, at: now) }
+    _ = change(newest.nonce) { $0.promises[device.token] = Promise(nonce: nonce, turn: turn, at: now) }
     return .newest(newest)
   }
+}
+
+extension ActivityState.Promise {
+  /// Whether it is of this attempt at the job, or of an earlier one.
+  fileprivate func isOf(_ nonce: String, _ turn: AttemptTurn) -> Bool { self.nonce == nonce && self.turn <= turn }
 }
 
 extension ActivityState.Newest {
   /// The jobs that may have pushes of the state in flight.
   fileprivate var inFlight: [ActivityState.Promise] {
-    promises.values + (phase == .open ? [ActivityState.Promise(nonce: nonce, at: since)] : [])
+    promises.values + (phase == .open ? [ActivityState.Promise(nonce: nonce, turn: turn, at: since)] : [])
   }
+
+  /// Whether there is more to say of a job that is older than the first start: this is the state of another one, or APNs has
+  /// accepted it for a device.
+  fileprivate func isSent(besides job: ActivityJob) -> Bool { nonce != job.nonce || !reached.isEmpty }
 
   /// Whether the queue may have replaced the job of the state, which is scheduled, with this one of the same id: nobody else sends
   /// the state then.

@@ -1,4 +1,5 @@
 public import JSON
+import PushModel
 
 extension ActivityState {
   /// Bytes that cannot be read give an empty state.
@@ -11,6 +12,7 @@ extension ActivityState {
     }
     startedAt = value["startedAt"]?.time ?? 0
     for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
+    for member in value["startTurns"]?.members ?? [] { startTurns[member.key] = AttemptTurn(member.value.string) }
     if let members = value["members"]?.array {
       self.members = Set(members.compactMap(\.string))
       formerStarts = Set((value["formerStarts"]?.array ?? []).compactMap(\.string))
@@ -25,6 +27,7 @@ extension ActivityState {
       "all": all, "users": users.isEmpty ? nil : JSONObject(users),
       "firstStart": firstStart, "startedAt": startedAt == 0 ? nil : startedAt,
       "starts": starts.isEmpty ? nil : JSONObject(starts),
+      "startTurns": startTurns.isEmpty ? nil : JSONObject(startTurns.compactMapValues(\.text)),
       "members": members.sorted(), "formerStarts": formerStarts.isEmpty ? nil : formerStarts.sorted(),
       "updates": updates.isEmpty ? nil : updates,
     ]
@@ -56,11 +59,11 @@ extension ActivityState.Start: JSONWritable {
 extension ActivityState.Promise: JSONWritable {
   init?(_ value: JSONValue) {
     guard let nonce = value["nonce"]?.string, let at = value["at"]?.time else { return nil }
-    self.init(nonce: nonce, at: at)
+    self.init(nonce: nonce, turn: AttemptTurn(value["turn"]?.string), at: at)
   }
 
   func write(to writer: inout JSONWriter) {
-    let object: JSONObject = ["nonce": nonce, "at": at]
+    let object: JSONObject = ["nonce": nonce, "turn": turn.text, "at": at]
     object.write(to: &writer)
   }
 }
@@ -71,7 +74,8 @@ extension ActivityState.Newest: JSONWritable {
       let timestamp = value["timestamp"]?.time, let payload = value["payload"]?.string
     else { return nil }
     self.init(
-      jobID: job, nonce: value["nonce"]?.string ?? "", queue: value["queue"]?.string ?? "",
+      jobID: job, nonce: value["nonce"]?.string ?? "", turn: AttemptTurn(value["turn"]?.string),
+      queue: value["queue"]?.string ?? "",
       isEnd: value["isEnd"]?.bool ?? false, isShared: value["shared"]?.bool ?? false, order: order,
       timestamp: timestamp, payload: Array(payload.utf8),
       priority: Int(value["priority"]?.integer(in: 1...10) ?? 10), expiresAt: value["expiresAt"]?.time,
@@ -83,7 +87,8 @@ extension ActivityState.Newest: JSONWritable {
 
   public func write(to writer: inout JSONWriter) {
     let object: JSONObject = [
-      "job": jobID, "nonce": nonce, "queue": queue, "isEnd": isEnd, "shared": isShared ? true : nil, "order": order,
+      "job": jobID, "nonce": nonce, "turn": turn.text, "queue": queue, "isEnd": isEnd, "shared": isShared ? true : nil,
+      "order": order,
       "timestamp": timestamp,
       "payload": String(decoding: payload, as: UTF8.self), "priority": priority, "expiresAt": expiresAt,
       "phase": phase.rawValue, "since": since, "reached": reached.sorted(),

@@ -1,3 +1,5 @@
+public import PushModel
+
 /// What the fleet knows of a Live Activity: the value of `push:activity:<id>`.
 public struct ActivityState: Sendable, Equatable {
   /// Users with a state of their own, at most. The one that is older than all others leaves.
@@ -25,6 +27,8 @@ public struct ActivityState: Sendable, Equatable {
     /// The job that brought the state.
     public let jobID: String
     public let nonce: String
+    /// Of the attempt that has it.
+    public var turn = AttemptTurn()
     public let queue: String
     public let isEnd: Bool
     /// Whether it is for everyone who has registered a token of the activity.
@@ -48,8 +52,9 @@ public struct ActivityState: Sendable, Equatable {
   }
 
   struct Promise: Sendable, Equatable {
-    /// Of the job that is sending.
+    /// Of the job that is sending, and of its attempt.
     let nonce: String
+    let turn: AttemptTurn
     /// Unix milliseconds.
     let at: Int64
   }
@@ -69,6 +74,8 @@ public struct ActivityState: Sendable, Equatable {
   var startedAt: Int64 = 0
   /// The nonce of the job that has started the activity on a phone, by ``ActivityDevice/phone``.
   public var starts: [String: String] = [:]
+  /// Of the jobs in ``starts``, the attempts that are not first ones, by the nonce.
+  var startTurns: [String: AttemptTurn] = [:]
   /// The users for whom a start was sent: the states of the activity are theirs.
   public var members: Set<String> = []
   /// Of ``starts``, those by an earlier version, which kept no ``members``: `phone:` with the id, or the digest of a token.

@@ -23,7 +23,7 @@ public struct AttemptState: Sendable, Equatable {
       reached: (value["reached"]?.array ?? []).compactMap(\.string),
       result: value["result"].flatMap { JobResult(parsing: $0.bytes) }, cursor: value["cursor"]?.string,
       recordAuthor: value["recordAuthor"]?.string, history: JobHistory(value["history"]),
-      waitingSince: value["waitingSince"]?.time)
+      waitingSince: value["waitingSince"]?.time, requeues: JobResult.count(value["requeues"]))
     kept = Kept(members)
   }
 
@@ -45,7 +45,7 @@ public struct AttemptState: Sendable, Equatable {
       "reached": reached.isEmpty ? nil : reached,
       "result": result.map { JSONText($0.json()) }, "released": isReleased ? true : nil, "expiresAt": expiresAt,
       "cursor": cursor, "recordAuthor": recordAuthor, "history": history.isEmpty ? nil : history,
-      "waitingSince": waitingSince,
+      "waitingSince": waitingSince, "requeues": requeues == 0 ? nil : requeues,
     ]
     return object.bytes
   }
@@ -64,6 +64,7 @@ extension AttemptState {
     var recordAuthor: String?
     var history = JobHistory()
     var waitingSince: Int64?
+    var requeues = 0
   }
 
   private final class Kept: Sendable, Equatable {
@@ -126,6 +127,12 @@ extension AttemptState {
   public var waitingSince: Int64? {
     get { kept?.members.waitingSince }
     set { members.waitingSince = newValue }
+  }
+
+  /// How often an operator has requeued the job.
+  public var requeues: Int {
+    get { kept?.members.requeues ?? 0 }
+    set { members.requeues = newValue }
   }
 
   /// What happened to the job so far. ``result`` has none.

@@ -1,4 +1,9 @@
+import JSON
+
 extension Job {
+  /// When the producer enqueued the job, in unix milliseconds. Nil if it is not said, or in seconds.
+  public var enqueued: Int64? { enqueuedAt.flatMap { $0 < Timestamp.firstMilliseconds ? nil : $0 } }
+
   /// 28 days in milliseconds. A job that seems to have waited longer has an invalid `enqueuedAt`, for example in seconds.
   @usableFromInline
   static let maximumWait: Int64 = 28 * 24 * 3600 * 1000

@@ -29,7 +29,7 @@ public struct Job: Sendable, Equatable {
   public let ttl: Int64?
   /// Unix milliseconds. The job is not sent before.
   public let sendAt: Int64?
-  /// Unix milliseconds, by the producer's clock.
+  /// Unix milliseconds, by the producer's clock, as given: ``enqueued``.
   public let enqueuedAt: Int64?
   public let dedupe: String?
   /// Whether a push that may have been delivered is not sent again: it may be lost, but is never sent twice.

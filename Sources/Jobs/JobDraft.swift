@@ -87,10 +87,7 @@ package struct JobDraft {
     case .class: className = try reader.identifier(Charset.className)
     case .preview: preview = try JobDraft.preview(from: &reader)
     case .sendAt: sendAt = try JobDraft.sendAt(from: &reader)
-    case .enqueuedAt:
-      let time = try reader.integer(in: 0...Timestamp.maximum)
-      // Seconds would be a time in 1970. It only tells how long the job waited, so it is left out.
-      enqueuedAt = time < Timestamp.firstMilliseconds ? nil : time
+    case .enqueuedAt: enqueuedAt = try reader.integer(in: 0...Timestamp.maximum)
     case .dedupe: dedupe = try reader.string(of: 1...256)
     case .atMostOnce: atMostOnce = try reader.bool()
     case .replyTo: replyTo = try JobDraft.replyTo(from: &reader)

@@ -3,8 +3,9 @@ import PushModel
 
 extension JobResult {
   /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope, by which the job recognizes its
-  /// record. A job that is simply accepted needs none, because it writes no further record.
-  public func json(nonce: String? = nil) -> [UInt8] {
+  /// record. A job that is simply accepted needs none where record and settlement are one step, because it writes no further
+  /// record; elsewhere a worker that comes late may (`isSeparate`).
+  public func json(nonce: String? = nil, isSeparate: Bool = false) -> [UInt8] {
     var json = JSONWriter(capacity: 256 + results.count * 192)
     json.beginObject()
     json.member("id", id)
@@ -24,8 +25,9 @@ extension JobResult {
     json.member("worker", worker)
     json.member("claimedAt", claimedAt)
     json.member("finishedAt", finishedAt)
+    if !history.isEmpty || isSeparate { json.member("nonce", nonce) }
+    json.member("turn", turn.text)
     if !history.isEmpty {
-      json.member("nonce", nonce)
       json.key("history")
       history.write(to: &json)
     }
@@ -56,6 +58,7 @@ extension JobResult {
       worker: value["worker"]?.string ?? "", claimedAt: value["claimedAt"]?.time ?? 0,
       finishedAt: value["finishedAt"]?.time ?? 0)
     trace = value["trace"]?.string
+    turn = AttemptTurn(value["turn"]?.string)
     accepted = JobResult.count(value["accepted"])
     failed = JobResult.count(value["failed"])
     stale = JobResult.count(value["stale"])

@@ -1,3 +1,5 @@
+public import PushModel
+
 /// The record of a job: the value of `push:result:<id>`.
 ///
 /// `failed` includes `stale`. `accepted` and `failed` together are the devices that need no further attempt. `uncertain` counts
@@ -12,6 +14,8 @@ public struct JobResult: Sendable, Equatable {
   public let id: String
   public var status: JobStatus
   var attemptNumber: Int32
+  /// Of the attempt that has the result.
+  public var turn = AttemptTurn()
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0

@@ -1,4 +1,5 @@
 public import Jobs
+public import PushModel
 
 /// A job that Redis moved to the dead letters because workers died with it, one after another.
 public struct CrashedJob: Sendable {
@@ -10,6 +11,7 @@ public struct CrashedJob: Sendable {
   public let reason: String
   /// The present one included.
   public let attempts: Int
+  public let turn: AttemptTurn
   public let nonce: String?
   /// What earlier attempts left.
   public let state: AttemptState
@@ -24,5 +26,6 @@ public struct CrashedJob: Sendable {
     attempts = envelope.attempts + 1
     nonce = envelope.nonce
     state = AttemptState(json: envelope.state)
+    turn = envelope.turn(state)
   }
 }

@@ -1,3 +1,6 @@
+public import Jobs
+public import PushModel
+
 /// A job as the queue stores it: the producer's bytes, unchanged, behind what the fleet knows of them.
 ///
 /// `MARTLET1 <crashes> <attempts> <nonce> <length of state>\n<state><producer's bytes>`, all numbers decimal. In a
@@ -40,6 +43,11 @@ public struct Envelope: Sendable, Equatable {
     self.init(
       crashes: crashes, attempts: attempts, nonce: nonce, state: Array(element[head.position..<jobStart]),
       job: Array(element[jobStart...]))
+  }
+
+  /// Which of the job's attempts the next claim begins. `state`: what ``state`` contains.
+  public func turn(_ state: AttemptState) -> AttemptTurn {
+    AttemptTurn(requeues: state.requeues, attempts: attempts, crashes: crashes)
   }
 
   /// The bytes that are stored in Redis.

@@ -1,4 +1,6 @@
 import Events
+import Jobs
+import PushModel
 
 /// What a job leaves behind when its claim ends: fragments of the scripts that end claims.
 extension QueueScripts {
@@ -12,10 +14,12 @@ extension QueueScripts {
   /// A record is the job's own if it has the job's `nonce`, which stays the same from the first claim to the end, or its
   /// `author`: that of the last record that the job wrote and was settled with (``AttemptState/recordAuthor``), empty for a
   /// first attempt. The author suffices where record and settlement are one step, and for records of earlier versions,
-  /// which have no nonce. A worker that was taken for dead may write late: the end of its own job stays.
+  /// which have no nonce. Elsewhere a worker that was taken for dead may write late, and its job's record of a later
+  /// ``AttemptTurn`` stays: it returns nil.
   ///
   /// If there is no record yet, this costs what a SET does.
   package static let writing = """
+    \(AttemptTurn.comparing)
     local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
     local function write(key, record, ttl, author, nonce)
       if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
@@ -28,7 +32,7 @@ extension QueueScripts {
           local by = tostring(was.worker) .. ' ' .. string.format('%.0f', tonumber(was.claimedAt) or 0)
           local endedBefore = isOver(was) and (tonumber(was.finishedAt) or 0) < new.claimedAt
           if by ~= author and nonce and was.nonce == nonce then
-            if isOver(was) and not isOver(new) and not endedBefore then return true end
+            if isEarlier(new, was) then return nil end
           elseif by ~= author then
             if new.status == 'duplicate' then return true end
             if was.status ~= 'duplicate' and not endedBefore then return false end

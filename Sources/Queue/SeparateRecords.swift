@@ -18,26 +18,40 @@ package struct SeparateRecords {
     self.events = events
   }
 
-  /// Writes record, reply and notification records. `nonce` is the job's. Passes false if another job has a record there,
-  /// which stays.
+  /// Writes the record, then reply, notification records and events, unless a later attempt at the job has left its record. `nonce`
+  /// is the job's. Passes false if another job has a record there, which stays.
   package func write(
     _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    EventLoop.gather(parts(of: settlement)) { part, end in
-      switch part {
-      case .record(let record): write(record, nonce) { end($0.map { $0.integer != 0 }) }
-      case .reply(let json, let list): reply(json, to: list) { end($0.map { true }) }
-      case .notification(let json, let reader): keep(json, for: reader) { end($0.map { _ in true }) }
-      case .events(let log, let events): log.write(events) { end($0.map { true }) }
+    guard let record = settlement.record else { return writeParts(of: settlement) { completion($0.map { true }) } }
+    write(record, nonce) { [self] result in
+      switch result {
+      case .failure(let error): completion(.failure(error))
+      case .success(.null): completion(.success(true))
+      case .success(let written):
+        writeParts(of: settlement) { completion($0.map { written.integer != 0 }) }
       }
-    } completion: { results in
-      completion(results.firstFailure().map { !results.contains(.success(false)) })
     }
   }
 
-  /// What is written by a command of its own.
+  private func writeParts(
+    of settlement: Settlement, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
+  ) {
+    let parts = parts(of: settlement)
+    guard !parts.isEmpty else { return completion(.success(())) }
+    EventLoop.gather(parts) { part, end in
+      switch part {
+      case .reply(let json, let list): reply(json, to: list, end)
+      case .notification(let json, let reader): keep(json, for: reader) { end($0.map { _ in }) }
+      case .events(let log, let events): log.write(events) { end($0.map { _ in }) }
+      }
+    } completion: { results in
+      completion(results.firstFailure())
+    }
+  }
+
+  /// What is written beside the record.
   private enum Part {
-    case record(Settlement.Record)
     case reply([UInt8], list: String)
     case notification([UInt8], NotificationReader)
     case events(EventLog, [Event])
@@ -45,9 +59,8 @@ package struct SeparateRecords {
 
   private func parts(of settlement: Settlement) -> [Part] {
     var parts: [Part] = []
-    if let record = settlement.record {
-      parts.append(.record(record))
-      if let list = settlement.replyTo { parts.append(.reply(record.json, list: list)) }
+    if let record = settlement.record, let list = settlement.replyTo {
+      parts.append(.reply(record.json, list: list))
     }
     for notification in settlement.notifications {
       parts += notification.readers.map { .notification(notification.json, $0) }
@@ -119,13 +132,15 @@ extension QueueScripts {
 
   /// Writes the record of a job before the job leaves the in-flight list. `author`: that of the record before.
   ///
-  /// Returns 1, or 0 if another job has a record there.
+  /// Returns 1, 0 if another job has a record there, or nil if a later attempt at the job has.
   static let separateRecord = RedisScript(
     keys: ["record"], arguments: ["json", "ttl", "author", "nonce"],
     """
     \(writing)
     redis.call('PEXPIRE', record, ttl)
-    return write(record, json, ttl, author, nonce) and 1 or 0
+    local isWritten = write(record, json, ttl, author, nonce)
+    if isWritten == nil then return nil end
+    return isWritten and 1 or 0
     """)
 
   /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires

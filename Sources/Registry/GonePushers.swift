@@ -1,5 +1,5 @@
-import Crypto
 import EventLoop
+import JSON
 public import PushModel
 public import Redis
 import Telemetry
@@ -12,12 +12,13 @@ extension Registry {
   /// How long the first one is remembered, and with it the others. Seconds.
   private nonisolated static let goneLifetime = 259_200
 
-  private static let keepGone = RedisScript(
+  static let keepGone = RedisScript(
     keys: ["gone"], arguments: ["device", "since", "maximum", "ttl"],
     """
     local count = redis.call('HLEN', gone)
     if count >= tonumber(maximum) and redis.call('HEXISTS', gone, device) == 0 then return 0 end
-    redis.call('HSET', gone, device, since)
+    local known = tonumber(redis.call('HGET', gone, device) or '') or 0
+    if known < tonumber(since) then redis.call('HSET', gone, device, since) end
     if count == 0 then redis.call('EXPIRE', gone, ttl) end
     return 1
     """)
@@ -44,11 +45,8 @@ extension Registry {
       $0.with(Registry.field($1.token, $1.app))
     }
     let values = try await connection.send(command).array ?? []
-    return devices.indices.map { $0 < values.count ? values[$0].string.flatMap { Int64($0) } : nil }
+    return devices.indices.map { $0 < values.count ? values[$0].string?.integer(in: NumberRange.times) : nil }
   }
 
-  /// Shorter than the token and the app.
-  private nonisolated static func field(_ token: DeviceToken, _ app: String) -> String {
-    String(SHA256.hex("\(token.text)\n\(app)").prefix(32))
-  }
+  private nonisolated static func field(_ token: DeviceToken, _ app: String) -> String { "\(token.text) \(app)" }
 }

@@ -18,18 +18,22 @@ public struct RefusalNote: Sendable, Equatable {
   /// Unix ms.
   public var at: Int64
   public var jobID: String
+  /// Of the attempt at the job.
+  public var turn: AttemptTurn
   public var topic: String
   public var environment: PushEnvironment
   /// The device, in the note of a user whose device was removed; else nil.
   public var token: DeviceToken?
 
   public init(
-    reason: String, status: Int, at: Int64, jobID: String, topic: String, environment: PushEnvironment
+    reason: String, status: Int, at: Int64, jobID: String, turn: AttemptTurn = AttemptTurn(), topic: String,
+    environment: PushEnvironment
   ) {
     self.reason = reason.prefix(bytes: RefusalNote.maximumReasonBytes)
     self.status = status
     self.at = at
     self.jobID = jobID
+    self.turn = turn
     self.topic = topic
     self.environment = environment
   }
@@ -43,14 +47,16 @@ public struct RefusalNote: Sendable, Equatable {
     else { return nil }
     self.init(
       reason: value["reason"]?.string ?? "", status: value["status"]?.count ?? 0, at: at,
-      jobID: value["job"]?.string ?? "", topic: value["topic"]?.string ?? "", environment: environment)
+      jobID: value["job"]?.string ?? "", turn: AttemptTurn(value["turn"]?.string), topic: value["topic"]?.string ?? "",
+      environment: environment)
     token = value["token"]?.string.map { DeviceToken($0) }
   }
 
-  /// `{"reason","status","at","job","topic","environment","token"?}`
+  /// `{"reason","status","at","job","turn"?,"topic","environment","token"?}`
   public func json() -> [UInt8] {
     let object: JSONObject = [
-      "reason": reason, "status": status, "at": at, "job": jobID, "topic": topic, "environment": environment.rawValue,
+      "reason": reason, "status": status, "at": at, "job": jobID,
+      "turn": turn.text, "topic": topic, "environment": environment.rawValue,
       "token": token?.text,
     ]
     return object.bytes
@@ -58,6 +64,18 @@ public struct RefusalNote: Sendable, Equatable {
 }
 
 extension Registry {
+  /// A note of the same job that a later attempt has left stays.
+  static let keepNote = RedisScript(
+    keys: ["note"], arguments: ["json", "ttl"],
+    """
+    \(AttemptTurn.comparing)
+    local isRead, was = pcall(cjson.decode, redis.call('GET', note) or '')
+    local new = cjson.decode(json)
+    if isRead and type(was) == 'table' and was.job == new.job and isEarlier(new, was) then return 0 end
+    redis.call('SET', note, json, 'EX', ttl)
+    return 1
+    """)
+
   /// Replaces the note of a device. It may be lost: only explanations depend on it.
   public func keep(_ note: RefusalNote, of token: DeviceToken) { write(note, RegistryKeys.refusal(token)) }
 
@@ -69,8 +87,8 @@ extension Registry {
   }
 
   private func write(_ note: RefusalNote, _ key: String) {
-    let command = RedisCommand("SET", key).with(note.json()).with("EX").with(RefusalNote.lifetime)
-    connection.send(command) { [log] result in
+    let call = Registry.keepNote(note: key, json: note.json(), ttl: RefusalNote.lifetime)
+    connection.send(call) { [log] result in
       if case .failure(let error) = result {
         log.debug("the refusal of a device could not be noted", ["error": .init("\(error)")])
       }

@@ -55,6 +55,7 @@ public final class Registry {
     self.maximumDevices = maximumDevices
     self.events = events
     self.log = log
+    connection.preload([Registry.keepNote, Registry.keepGone])
     reader = DeviceReader(connection: connection)
     instances = InstanceExecutor(connection, events: events, isCluster: isStepwise)
     executor =

@@ -130,19 +130,29 @@ enum EnqueueCommand: Command {
       throw CommandError.failed(error.reason)
     }
     let (id, hints) = (job.id ?? JobID.random(), job.hints)
-    let named = job.id == nil ? inserting("\"id\":\"\(id)\"", into: bytes) : bytes
+    let named = job.id == nil ? setting("id", "\"\(id)\"", of: bytes) : bytes
     guard named.count <= Job.maximumBytes else {
       throw CommandError.failed("larger than \(Job.maximumBytes) bytes with its id")
     }
     guard job.enqueuedAt == nil else { return CheckedJob(id: id, bytes: named, hints: hints) }
-    let dated = inserting("\"enqueuedAt\":\(Clock.unixMilliseconds)", into: named)
+    let dated = setting("enqueuedAt", "\(Clock.unixMilliseconds)", of: named)
     return CheckedJob(id: id, bytes: dated.count <= Job.maximumBytes ? dated : named, hints: hints)
   }
 
-  /// `object`, which has at least one member, with another one in front.
-  private static func inserting(_ member: String, into object: [UInt8]) -> [UInt8] {
+  /// `object`, which has at least one member, with this one: in front, or in the place of a null.
+  private static func setting(_ key: String, _ value: String, of object: [UInt8]) -> [UInt8] {
+    var reader = JSONReader(object)
+    do {
+      try reader.beginObject()
+      while let found = try reader.nextKey() {
+        let range = try reader.skipValue()
+        if found == key { return Array(object[..<range.lowerBound] + value.utf8 + object[range.upperBound...]) }
+      }
+    } catch {
+      // It was read before.
+    }
     guard let brace = object.firstIndex(of: UInt8(ascii: "{")) else { return object }
-    return Array(object[...brace]) + Array("\(member),".utf8) + Array(object[(brace + 1)...])
+    return Array(object[...brace] + "\"\(key)\":\(value),".utf8 + object[(brace + 1)...])
   }
 
   /// Returns the job that the options of a command line describe.

@@ -18,6 +18,7 @@ struct CancelledEnding {
     var result = JobResult(
       id: id, status: .cancelled, attempts: envelope.attempts, worker: "", claimedAt: now, finishedAt: now)
     if let earlier = state.result { result.merge(earlier: earlier) }
+    result.turn = envelope.turn(state)
     result.history = state.history
     result.history.append(now, .ended(.cancelled, reason: nil))
     self.result = result

@@ -23,10 +23,9 @@ extension DeadLetter {
     fresh.crashes = 0
     fresh.attempts = 0
     var state = AttemptState(json: fresh.state)
-    if !state.uncertain.isEmpty {
-      state.reopenUncertain()
-      fresh.state = state.json()
-    }
+    state.reopenUncertain()
+    state.requeues += 1
+    fresh.state = state.json()
     return fresh.element
   }
 }

@@ -39,9 +39,9 @@ extension Delivery {
     guard case .activity(let activity, let notification) = job.content else { return nil }
     let nonce = claim.envelope.nonce ?? ""
     let first = FirstClaim(nonce: nonce)
-    let enqueuedAt = job.enqueuedAt ?? first?.at ?? claim.claimedAt
+    let enqueuedAt = job.enqueued ?? first?.at ?? claim.claimedAt
     return ActivityJob(
-      id: id, nonce: nonce, queue: queue, user: username,
+      id: id, nonce: nonce, turn: turn, queue: queue, user: username,
       order: ActivityOrder(
         timestamp: activity.timestamp ?? enqueuedAt / 1000, enqueuedAt: enqueuedAt, sequence: first?.sequence ?? ""),
       activity, notification, priority: job.priority, expiresAt: state.expiresAt)

@@ -84,7 +84,7 @@ extension Pipeline {
   /// The activity has no token yet: the state waits for one.
   private func wait(_ delivery: Delivery, _ work: ActivityWork) {
     let now = Clock.unixMilliseconds
-    activities.ask(work.id, .wait(nonce: work.nonce)) { [self] result in
+    activities.ask(work.id, .wait(nonce: work.nonce, turn: delivery.turn)) { [self] result in
       switch result {
       case .failure, .success(.superseded): end(delivery, after: result)
       case .success:
@@ -139,7 +139,7 @@ extension Pipeline {
   private func sendNewest(_ delivery: Delivery, to device: Device?, of id: String) {
     guard let device else { return submit(delivery, to: []) }
     let nonce = delivery.claim.envelope.nonce ?? ""
-    activities.ask(id, .refresh(device.inActivity, nonce: nonce)) { [self] result in
+    activities.ask(id, .refresh(device.inActivity, nonce: nonce, turn: delivery.turn)) { [self] result in
       switch result {
       case .success(.newest(let newest)):
         let work = ActivityWork(id: id, nonce: nonce, timestamp: newest.timestamp)
@@ -157,20 +157,22 @@ extension Pipeline {
   // MARK: - Ended
 
   /// Writes into the activity's state how the attempt ended, then calls `next`.
-  func report(_ work: ActivityWork, _ outcome: JobOutcome, then next: @escaping @EventLoop () -> Void) {
-    guard let request = work.report(outcome) else { return next() }
+  func report(
+    _ work: ActivityWork, _ turn: AttemptTurn, _ outcome: JobOutcome, then next: @escaping @EventLoop () -> Void
+  ) {
+    guard let request = work.report(outcome, turn) else { return next() }
     // Without the report a token may get the state twice, or late.
     activities.ask(work.id, request) { _ in next() }
   }
 }
 
 extension ActivityWork {
-  fileprivate func report(_ outcome: JobOutcome) -> ActivityRequest? {
+  fileprivate func report(_ outcome: JobOutcome, _ turn: AttemptTurn) -> ActivityRequest? {
     if id.isEmpty { return nil }
-    if isStart { return refused.isEmpty ? nil : .giveBack(nonce: nonce, phones: refused) }
-    guard outcome.status.isFinal else { return .pause(nonce: nonce) }
-    return newest.map { .settleRefresh(nonce: nonce, of: $0.nonce, reached: accepted) }
-      ?? .settle(nonce: nonce, reached: accepted)
+    if isStart { return refused.isEmpty ? nil : .giveBack(nonce: nonce, turn: turn, phones: refused) }
+    guard outcome.status.isFinal else { return .pause(nonce: nonce, turn: turn) }
+    return newest.map { .settleRefresh(nonce: nonce, turn: turn, of: $0.nonce, reached: accepted) }
+      ?? .settle(nonce: nonce, turn: turn, reached: accepted)
   }
 }
 

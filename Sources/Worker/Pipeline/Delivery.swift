@@ -50,7 +50,7 @@ final class Delivery {
     id = self.job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
     self.match = match
     self.state = state
-    tally = Delivery.emptyTally(of: claim, self.job, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
+    tally = Delivery.emptyTally(of: claim, self.job, state, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
     if job.hasNullInPayload, isFirstAttempt { noteNull() }
@@ -59,12 +59,18 @@ final class Delivery {
   /// What the tally of each part of the attempt starts from.
   var emptyTally: Tally {
     Delivery.emptyTally(
-      of: claim, job, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
+      of: claim, job, state, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
   }
 
-  private static func emptyTally(of claim: Claim, _ job: Job, id: String, worker: String, isAtMostOnce: Bool) -> Tally {
+  /// Which of the job's attempts it is.
+  var turn: AttemptTurn { tally.result.turn }
+
+  private static func emptyTally(
+    of claim: Claim, _ job: Job, _ state: AttemptState, id: String, worker: String, isAtMostOnce: Bool
+  ) -> Tally {
     var result = JobResult(
       id: id, status: .retrying, attempts: claim.envelope.attempts + 1, worker: worker, claimedAt: claim.claimedAt)
+    result.turn = claim.envelope.turn(state)
     if let trace = job.trace { result.trace = trace.text }
     return Tally(result: consume result, isAtMostOnce: isAtMostOnce)
   }

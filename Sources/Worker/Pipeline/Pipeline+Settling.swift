@@ -54,7 +54,7 @@ extension Pipeline {
     let outcome = delivery.claim.isCancelled && !wanted.status.isFinal ? .cancelled(after: wanted.extent) : wanted
     releasePermit(of: delivery)
     guard let work = delivery.activity else { return finish(delivery, as: outcome) }
-    report(work, outcome) { [self] in finish(delivery, as: outcome) }
+    report(work, delivery.turn, outcome) { [self] in finish(delivery, as: outcome) }
   }
 
   private func finish(_ delivery: Delivery, as outcome: JobOutcome) {

@@ -26,7 +26,7 @@ final class RefusalNotes {
     guard allowance.take(now: Clock.monotonicNanoseconds) else { return }
     let note = RefusalNote(
       reason: answer.reason ?? "", status: answer.status, at: Clock.unixMilliseconds, jobID: draft.delivery.id,
-      topic: draft.content.appTopic, environment: draft.content.environment)
+      turn: draft.delivery.turn, topic: draft.content.appTopic, environment: draft.content.environment)
     let device = draft.device
     registry.keep(note, of: device.token)
     if case .stale = outcome, let owner = device.username { registry.keep(note, of: device.token, removedFrom: owner) }

@@ -2,6 +2,7 @@ import Policy
 import Queue
 import EventLoop
 import Jobs
+import Redis
 
 /// Makes the settlement of an outcome: the record, the reply, the dead letter, the notification records.
 @EventLoop
@@ -10,12 +11,15 @@ struct SettlementWriter {
   private let timeToLive: Duration
   private let notifications: NotificationRecords
   private let events: JobEvents
+  /// Whether a record is written before its job is settled.
+  private let isSeparate: Bool
 
   init(_ configuration: WorkerConfiguration) {
     events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
     timeToLive = configuration.resultTimeToLive
     notifications = NotificationRecords(configuration)
+    isSeparate = configuration.redis.isCluster
   }
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
@@ -26,7 +30,8 @@ struct SettlementWriter {
     var record: Settlement.Record?
     if hasRecord || replyTo != nil {
       record = Settlement.Record(
-        jobID: delivery.id, json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce),
+        jobID: delivery.id,
+        json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate),
         timeToLive: timeToLive, author: hasRecord ? delivery.state.recordAuthor : nil)
     }
     return Settlement(
@@ -45,6 +50,7 @@ struct SettlementWriter {
       claimedAt: claim.claimedAt, finishedAt: now)
     result.history.append(claim.claimedAt, .claimed(worker: worker, attempt: result.attempts, waited: nil))
     result.history.append(now, .buried(reason: reason))
+    result.turn = claim.envelope.turn(AttemptState(json: claim.envelope.state))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
     var settlement = Settlement(
       .bury(letter: letter.bytes, at: now), record: record(result, nonce: claim.envelope.nonce))
@@ -71,6 +77,7 @@ struct SettlementWriter {
       id: job.id, status: .dead, reason: job.reason, attempts: job.attempts, worker: job.worker, claimedAt: claimedAt,
       finishedAt: now)
     if let earlier = job.state.result { result.merge(earlier: earlier) }
+    result.turn = job.turn
     result.history = job.state.history
     result.history.append(now, .buried(reason: job.reason))
     var record = record(result, nonce: job.nonce)
@@ -113,7 +120,8 @@ struct SettlementWriter {
   /// The record of a dead job; nil if the settings keep none.
   private func record(_ result: JobResult, nonce: String?) -> Settlement.Record? {
     guard keepsRecord(.dead, isFirst: true) else { return nil }
-    return Settlement.Record(jobID: result.id, json: result.json(nonce: nonce), timeToLive: timeToLive)
+    return Settlement.Record(
+      jobID: result.id, json: result.json(nonce: nonce, isSeparate: isSeparate), timeToLive: timeToLive)
   }
 }
 
