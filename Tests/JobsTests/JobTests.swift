@@ -24,6 +24,22 @@ struct JobTests {
     #expect(throws: JobError(reason: reason)) { try job(text) }
   }
 
+  @Test(arguments: [
+    #""title":"t","data":{"a":{"b":[null]}}"#, #""payload":{"aps":{"alert":null}}"#, #""title":"t","data":{"a":null}"#,
+  ])
+  func `a null that is sent is noticed, and said before the job is enqueued`(members: String) throws {
+    let job = try job(#"{"to":{"user":"a"},\#(members)}"#)
+    #expect(job.hasNullInPayload)
+    #expect(job.hints == [Job.nullHint])
+  }
+
+  @Test func `a null that stands for no field is none of the payload`() throws {
+    let job = try job(#"{"to":{"user":"a"},"title":"t","data":{"a":"null"},"payload":null,"badge":null}"#)
+    #expect(!job.hasNullInPayload && job.hints.isEmpty)
+    let state = #"{"event":"update","contentState":{"a":null},"staleDate":null}"#
+    #expect(try self.job(#"{"to":{"activity":"m"},"liveActivity":\#(state)}"#).hasNullInPayload)
+  }
+
   @Test func `a job over 64 KiB is refused before it is read`() {
     #expect(throws: JobError(reason: "larger than 65536 bytes")) {
       try Job(parsing: [UInt8](repeating: UInt8(ascii: "["), count: 65537))

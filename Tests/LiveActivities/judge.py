@@ -37,7 +37,8 @@ class Fleet:
         self.socket = f"{directory}/redis.sock"
         self.start_redis()
         self.simulator = subprocess.Popen(
-            [f"{programs}/apns-simulator", "--dir", f"{directory}/apns"], stdout=subprocess.PIPE, text=True)
+            [f"{programs}/apns-simulator", "--dir", f"{directory}/apns", "--journal", f"{directory}/pushes"],
+            stdout=subprocess.PIPE, text=True)
         self.apns = json.loads(self.simulator.stdout.readline())
         settings = pathlib.Path(f"{directory}/apns/provider.env").read_text().splitlines()
         self.environment = {
@@ -143,10 +144,13 @@ class Scene:
         self.phones = {}  # device id -> user
         self.offline = set()
         self.activities = []
-        for user in self.users:
+        # Tokens of somebody who has guessed the ids of the activities.
+        self.stranger, self.strange_tokens = f"stranger-{seed}", set()
+        for user in [*self.users, self.stranger]:
             subprocess.run(
                 [f"{fleet.programs}/martlet", "credentials", "add", "user", user, "--secret", "-"], check=True,
                 input=f"secret-of-{user}\n", text=True, env=fleet.environment, stdout=subprocess.DEVNULL)
+        for user in self.users:
             for number in range(self.random.randint(1, 2)):
                 self.add_phone(f"phone-{user}-{number}", user)
         for number in range(4):
@@ -159,12 +163,23 @@ class Scene:
         self.fleet.control("/live-activities", {
             "deviceId": phone, "bundleId": APP, "username": user, "bearer": f"secret-of-{user}", "seed": self.seed,
             "sidecar": self.fleet.sidecar_url, "startTokens": {"Ride": token}, "maxDelayMs": 3000})
+        self.register(user, "types/Ride", {"token": token, "bundleId": APP, "deviceId": phone})
+
+    def register(self, user, path, body):
         request = urllib.request.Request(
-            f"{self.fleet.sidecar_url}/activities/types/Ride", method="PUT",
-            data=json.dumps({"token": token, "bundleId": APP, "deviceId": phone}).encode(),
+            f"{self.fleet.sidecar_url}/activities/{path}", method="PUT", data=json.dumps(body).encode(),
             headers={"Authorization": f"Bearer secret-of-{user}", "X-Username": user})
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 200
+
+    def intrude(self, activity):
+        """A stranger registers a token for the activity, and claims the phone of somebody else."""
+        token, phone = f"{self.random.getrandbits(256):064x}", self.random.choice(list(self.phones))
+        self.strange_tokens.add(token)
+        try:
+            self.register(self.stranger, activity.name, {"token": token, "bundleId": APP, "deviceId": phone})
+        except OSError:
+            pass  # Redis is down: it may be registered or not.
 
     def step(self, now):
         """One thing that happens."""
@@ -185,6 +200,8 @@ class Scene:
                 self.fleet.control("/live-activities", {"deviceId": phone, "rotate": activity.name})
         elif what < 0.18:
             self.change(activity, now, "end")
+        elif what < 0.22:
+            self.intrude(activity)
         else:
             self.change(activity, now, "update")
 
@@ -303,7 +320,7 @@ def judge(fleet, scenes, chance):
     phones = [phone for scene in scenes for phone in scene.phones]
     fleet.control("/faults", method="DELETE")
     fleet.control("/live-activities", [{"deviceId": phone, "online": True} for phone in phones])
-    faults = rest(fleet, scenes) + broken
+    faults = rest(fleet, scenes) + broken + intrusions(fleet, scenes)
     states = sum(len(activity.states) for scene in scenes for activity in scene.activities)
     starts = sum(len(activity.starts) for scene in scenes for activity in scene.activities)
     print(f"{len(scenes)} seeds from {scenes[0].seed}: {states} states, {starts} starts, {kills} faults: {len(faults)} violations")
@@ -312,6 +329,15 @@ def judge(fleet, scenes, chance):
     for name in sorted({fault.split(" ")[0] for fault in faults}):
         show(fleet, name)
     return len(faults)
+
+
+def intrusions(fleet, scenes):
+    """What a stranger got."""
+    strange = {token: scene for scene in scenes for token in scene.strange_tokens}
+    with open(f"{fleet.directory}/pushes") as journal:
+        pushed = [json.loads(line)["token"] for line in journal if line.endswith("\n")]
+    print(f"{len(strange)} tokens of strangers")
+    return [f"stranger of seed {strange[token].seed}: a push to {token[:8]}" for token in pushed if token in strange]
 
 
 def show(fleet, activity):

@@ -54,6 +54,17 @@ struct DeliveryHistoryTests {
     #expect(events.last == .ended(.accepted, reason: nil))
   }
 
+  @Test func `an accepted job tells that a null was sent, once`() throws {
+    let job = #"{"to":{"token":"\#(Self.token("a"))"},"title":"T","data":{"a":null}}"#
+    let delivery = try Delivery.testing(job)
+    end(Self.token("a"), .accepted, 200, nil, in: delivery)
+    #expect(events(delivery, Self.accepted).filter { $0 == .nullInPayload } == [.nullInPayload])
+    var state = AttemptState()
+    state.history.append(1, .nullInPayload)
+    state.result = delivery.tally.result
+    #expect(try Delivery.testing(job, state: state).events.isEmpty)
+  }
+
   @Test func `a refused push is told with its device and status`() throws {
     let delivery = try delivery(Self.token("a"))
     end(Self.token("a"), .stale(unregisteredSince: nil), 410, "Unregistered", in: delivery)

@@ -17,7 +17,8 @@ struct Arguments: Equatable {
   static let usage = """
     Usage: martlet-chaos [options]
     Runs a fleet of real workers, Redis and a simulated APNs, injects faults, and judges from outside whether every
-    promise was kept. Ends with 0 if so, with 1 if not, with 2 for a wrong command line. The same seed gives the same faults.
+    promise was kept. Ends with 0 if so, with 1 if not, with 2 for a wrong command line, with 4 if the run cannot be judged
+    because servers or faults were not as planned. The same seed gives the same faults.
 
       --seed N         of the plan (a random one)
       --faults N       how many (60)

@@ -1,6 +1,13 @@
 import EventLoop
 import Glibc
 
+/// The exit codes beside 0 and 2.
+private enum ChaosExit {
+  static let violation: Int32 = 1
+  /// Not 3, which the checks have for what could not be installed.
+  static let unjudged: Int32 = 4
+}
+
 /// `martlet-chaos`: runs a fleet, injects the faults of a plan, and judges.
 @main
 enum Chaos {
@@ -37,15 +44,20 @@ enum Chaos {
       run = try await Run(plan, arguments)
     } catch {
       complain("cannot start the fleet: \(error)\n")
-      return 1
+      return ChaosExit.unjudged
     }
     let text: String
+    var code = ChaosExit.violation
     do {
       let report = try await run.execute()
       say(report.table)
       guard !report.verdict.isGood else { return 0 }
       complain(report.violations)
       text = report.everything
+    } catch let error as Unjudged {
+      text = "seed \(plan.seed): the run cannot be judged: \(error)\n"
+      code = ChaosExit.unjudged
+      complain(text)
     } catch {
       text = "seed \(plan.seed): the run could not be finished: \(error)\n"
       complain(text)
@@ -53,7 +65,7 @@ enum Chaos {
     await run.keepArtifacts(text)
     let cluster = plan.layout == .cluster ? " CLUSTER=1" : ""
     complain("again: make chaos SEED=\(plan.seed) FAULTS=\(plan.steps.count)\(cluster)\n")
-    return 1
+    return code
   }
 
   static func say(_ line: String) {

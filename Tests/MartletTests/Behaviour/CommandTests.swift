@@ -69,6 +69,17 @@ import Testing
     #expect(refused.exitCode == 1)
   }
 
+  @Test func `enqueue puts the id and the time where a null is, and points out a null that is sent`() async throws {
+    let input = #"{"id":null,"to":{"user":"a"},"title":"x","data":{"id":null},"enqueuedAt":null}"# + "\n"
+    let child = try await martlet("enqueue", input: input)
+    #expect(child.exitCode == 0, "\(child.lines)")
+    #expect(child.lines.contains("martlet enqueue: \(Job.nullHint)"), "\(child.lines)")
+    let bytes = try #require(try await waiting().first)
+    let job = try Job(parsing: bytes)
+    #expect(job.id == child.lines(of: .output).first && job.enqueuedAt != nil)
+    #expect(String(decoding: bytes, as: UTF8.self).contains(#""data":{"id":null}"#))
+  }
+
   @Test func `enqueue reads one job per line and reports invalid ones`() async throws {
     let input = """
       {"id":"one","to":{"user":"a"},"title":"x"}

@@ -55,13 +55,13 @@ final class Run {
     for step in plan.steps {
       let goal = producer.confirmed + step.gap
       try? await eventually(within: Run.gapTime, "progress") { producer.confirmed >= goal }
-      try await injector.begin(step)
+      do { try await injector.begin(step) } catch { throw Unjudged(error) }
       if step.number.isMultiple(of: Run.progressEvery) {
         Chaos.say("\(step.number) of \(plan.steps.count) faults, \(seconds) s")
       }
     }
     note("all faults have begun")
-    try await injector.finish()
+    do { try await injector.finish() } catch { throw Unjudged(error) }
     await movers.stop()
     await builds.stop()
     try await producer.stop()
