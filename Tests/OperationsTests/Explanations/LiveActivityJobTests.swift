@@ -44,7 +44,8 @@ struct LiveActivityJobTests {
     #expect(explanation.state == .deferred)
     #expect(
       explanation.outcome
-        == "It was not sent yet: the Live Activity has no update token. It is sent when the app registers one.")
+        == "It was not sent yet: the Live Activity has no update token of a user whom the state is for. It is sent when the app registers one."
+    )
     #expect(explanation.next?.at == Self.now + 5000)
     #expect(
       explanation.next?.sentence

@@ -44,7 +44,8 @@ enum StatusSentences {
       return "It was not pushed, because APNs is not configured (polling-only mode); the addressee can poll for it."
     case .suppressed: return suppressed(record.reason ?? "")
     case .deferred where record.reason == "no_token_yet":
-      return "It was not sent yet: the Live Activity has no update token. It is sent when the app registers one."
+      return
+        "It was not sent yet: the Live Activity has no update token of a user whom the state is for. It is sent when the app registers one."
     case .superseded: return superseded(record.reason)
     case .deferred: return "It was not sent yet: a delivery policy holds it until quiet hours end."
     case .retrying: return retrying(record)
