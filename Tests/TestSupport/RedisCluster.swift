@@ -120,11 +120,11 @@ public final class RedisCluster: Sendable {
     }
   }
 
-  // MARK: - Health
-
   /// Waits until every server that runs sees the whole cluster, each slot at a primary with `replicas` in step.
-  public func awaitHealth(replicas: Int = 0) async throws {
+  /// Calls `mend` before each look.
+  public func awaitHealth(replicas: Int = 0, mending mend: @Sendable () async throws -> Void = {}) async throws {
     try await eventually("the cluster is healthy") {
+      try await mend()
       for node in nodes where node.isRunning {
         let info = try await node.redisCLI(["CLUSTER", "INFO"])
         guard info.contains("cluster_state:ok"), info.contains("cluster_slots_ok:16384") else { return false }

@@ -49,7 +49,7 @@ final class ClusterGroup: RedisServers {
 
   func restart(for step: Step) async throws {
     try await primary(of: shard(of: step)).restart()
-    try await cluster.awaitHealth(replicas: 1)
+    try await awaitHealth()
   }
 
   func injectOwn(_ step: Step, for duration: Duration) async throws {
@@ -89,7 +89,7 @@ final class ClusterGroup: RedisServers {
     try await eventually("the replica takes over") { try await isPrimary(new) }
     swap(shard)
     try await old.restart()
-    try await cluster.awaitHealth(replicas: 1)
+    try await awaitHealth()
   }
 
   /// Lets primary and replica change their parts while both run.
@@ -101,7 +101,23 @@ final class ClusterGroup: RedisServers {
     }
     guard try await isPrimary(new) else { throw ChaosError("\(new.address) does not take over") }
     swap(shard)
-    try await cluster.awaitHealth(replicas: 1)
+    try await awaitHealth()
+  }
+
+  private func awaitHealth() async throws {
+    try await cluster.awaitHealth(replicas: 1) { [self] in try await mend() }
+  }
+
+  /// A server that was killed may come back without slots, or as the replica of a primary of another shard, whom its last slot has
+  /// moved to. As an operator does, this tells it whom to follow.
+  private func mend() async throws {
+    for shard in primaries.indices {
+      let (leader, follower) = (primary(of: shard), replica(of: shard))
+      let role = try await follower.redisCLI(["ROLE"]).split(separator: "\n").map(String.init)
+      guard role.first != "slave" || role.dropFirst(2).first != "\(leader.port)" else { continue }
+      // Refused while it has slots.
+      _ = try? await follower.redisCLI(["CLUSTER", "REPLICATE", try await leader.id()])
+    }
   }
 
   private func isPrimary(_ node: RedisClusterNode) async throws -> Bool {
