@@ -113,7 +113,7 @@ class Seed:
         self.redis("HSET", "push:activity:ride-1:tokens", shown, device)
         for number, status in ((1, "accepted"), (2, "deferred")):
             self.fleet.push({"id": f"ride-{number}-arrives", "to": {"activity": f"ride-{number}"}, "app": APPS[0],
-                             "liveActivity": {"event": "update", "contentState": {"minutes": 3}}})
+                             "liveActivity": {"event": "update", "shared": True, "contentState": {"minutes": 3}}})
             self.fleet.wait_for_record(f"ride-{number}-arrives", status)
 
     def instances(self):
