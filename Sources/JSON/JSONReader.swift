@@ -43,6 +43,9 @@ public struct JSONReader: Sendable {
     }
   }
 
+  /// Whether the next value is null, or nothing that is valid.
+  public mutating func nextIsNull() throws(JSONError) -> Bool { try nextByte() == UInt8(ascii: "n") }
+
   public mutating func beginObject() throws(JSONError) {
     try expect(.object)
     try descend()

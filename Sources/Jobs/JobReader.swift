@@ -53,8 +53,10 @@ struct JobReader {
         field = keys.paths[number]
         guard seen & bit == 0 else { throw error("duplicate key") }
         seen |= bit
-        guard keys.nullIsAbsent, try kind() == .null else { return number }
-        do { try json.readNull() } catch { throw fault(error) }
+        do {
+          guard keys.nullIsAbsent, try json.nextIsNull() else { return number }
+          try json.readNull()
+        } catch { throw fault(error) }
       }
     }
   }

@@ -14,8 +14,6 @@ public struct JobResult: Sendable, Equatable {
   public let id: String
   public var status: JobStatus
   var attemptNumber: Int32
-  /// Of the attempt that has the result.
-  public var turn = AttemptTurn()
   /// Why the job has its status: `quiet_hours`, or why it is dead.
   public var reason: String?
   public internal(set) var accepted = 0
@@ -52,13 +50,22 @@ extension JobResult {
   /// Empty for a job that was simply accepted.
   public var history: JobHistory {
     get { extras?.history ?? JobHistory() }
-    set { extras = JobResultExtras(history: newValue, trace: trace) }
+    set { extras = JobResultExtras(history: newValue, trace: trace, turn: turn) }
   }
 
   /// The `traceparent` of the job.
   public var trace: String? {
     get { extras?.trace }
-    set { extras = JobResultExtras(history: history, trace: newValue) }
+    set { extras = JobResultExtras(history: history, trace: newValue, turn: turn) }
+  }
+
+  /// Of the attempt that has the result.
+  public var turn: AttemptTurn {
+    get { extras?.turn ?? AttemptTurn() }
+    set {
+      guard newValue != turn else { return }
+      extras = JobResultExtras(history: history, trace: trace, turn: newValue)
+    }
   }
 
   /// Identifies the attempt that wrote the record.

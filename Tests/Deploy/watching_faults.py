@@ -1,5 +1,6 @@
 """What goes wrong in a watched fleet, and the alerts that must fire."""
 
+import json
 import time
 
 from processes import wait_until
@@ -32,6 +33,9 @@ def provoke(fleet):
         tokens = [f"{number:064x}" for number in range(1000, 1080)]
         for token in tokens:
             fleet.control("/devices", token=token, rule="bad")
+            # Only of devices that are registered there is something to remove.
+            device = {"username": "", "platform": "ios", "updatedAt": 1, "bundleId": "com.example.demo"}
+            fleet.redis("SET", f"push:token:{token}", json.dumps(device))
         fleet.enqueue(*(fleet.job(to={"token": token}) for token in tokens))
 
     def bury_jobs():
