@@ -26,7 +26,7 @@ extension ActivityState {
   private mutating func settle(
     _ nonce: String, _ turn: AttemptTurn, _ reached: [String], _ now: Int64
   ) -> ActivityAnswer {
-    _ = release(nonce, turn)
+    release(nonce, turn)
     return change(nonce) { newest in
       newest.reached.formUnion(reached)
       guard newest.turn <= turn else { return }
@@ -36,7 +36,7 @@ extension ActivityState {
   }
 
   private mutating func announce(_ job: ActivityJob, _ now: Int64) -> ActivityAnswer {
-    _ = release(job.nonce, job.turn)
+    release(job.nonce, job.turn)
     let known = newest(for: job.user)
     if let firstStart, job.order < firstStart.order, known?.isSent(besides: job) != true {
       if known?.nonce == job.nonce { remove(job.nonce) }
@@ -70,6 +70,7 @@ extension ActivityState {
   }
 
   /// The job has no push in flight: an end need not wait for it.
+  @discardableResult
   private mutating func release(_ nonce: String, _ turn: AttemptTurn) -> ActivityAnswer {
     all?.predecessors.removeAll { $0.isOf(nonce, turn) }
     for user in users.keys { users[user]?.predecessors.removeAll { $0.isOf(nonce, turn) } }
@@ -188,7 +189,7 @@ extension ActivityState {
   private mutating func settleRefresh(
     _ nonce: String, _ turn: AttemptTurn, of state: String, _ reached: [String]
   ) -> ActivityAnswer {
-    _ = release(nonce, turn)
+    release(nonce, turn)
     return change(state) { newest in
       newest.promises = newest.promises.filter { !$0.value.isOf(nonce, turn) }
       newest.reached.formUnion(reached)
@@ -198,7 +199,7 @@ extension ActivityState {
   private mutating func refresh(
     _ device: ActivityDevice, _ nonce: String, _ turn: AttemptTurn, _ now: Int64
   ) -> ActivityAnswer {
-    _ = release(nonce, turn)
+    release(nonce, turn)
     guard let newest = newest(for: device) else { return .done }
     if let expiresAt = newest.expiresAt, expiresAt <= now { return .done }
     switch newest.phase {

@@ -51,9 +51,10 @@ extension Delivery {
 extension ActivityWork {
   /// A push to the device has ended.
   func note(_ device: Device, _ outcome: PushOutcome) {
+    let key = device.inActivity
     switch outcome {
-    case .accepted: accepted += [device.inActivity.token, device.inActivity.phone]
-    case .stale, .failed, .badJob: refused.append(device.inActivity.phone)
+    case .accepted: accepted += [key.token, key.phone]
+    case .stale, .failed, .badJob: refused.append(key.phone)
     case .open, .uncertain: break
     }
   }

@@ -68,12 +68,13 @@ extension Pipeline {
     guard let work = delivery.activity, let (state, audience) = work.announced else {
       return submit(delivery, to: devices)
     }
-    let own = devices.filter { audience.includes($0.inActivity) }
+    let known = devices.map { (device: $0, key: $0.inActivity) }.filter { audience.includes($0.key) }
+    let own = known.map(\.device)
     guard !own.isEmpty || delivery.hasResults else { return wait(delivery, work) }
     let others = own.filter { $0.username.map(work.others.contains) ?? false }
-    let open = own.filter { device in
-      !state.hasReached(device.inActivity) && !others.contains { $0.token == device.token }
-    }
+    let open = known.filter { device, key in
+      !state.hasReached(key) && !others.contains { $0.token == device.token }
+    }.map(\.device)
     guard open.isEmpty, !delivery.hasResults else { return submit(delivery, to: open) }
     // A worker has died after it had sent the state, or all users have newer states of their own.
     end(
@@ -102,17 +103,20 @@ extension Pipeline {
   ) {
     let devices = channel.map { reachable(all, by: $0, delivery) } ?? all
     guard !devices.isEmpty else { return submit(delivery, to: devices) }
-    activities.ask(id, .start(job, devices: devices.map(\.inActivity))) { [self] result in
+    let keys = devices.map(\.inActivity)
+    activities.ask(id, .start(job, devices: keys)) { [self] result in
       switch result {
       case .success(.start(let timestamp, let free)):
         delivery.activity = ActivityWork(id: id, nonce: job.nonce, timestamp: timestamp, isStart: true)
         delivery.activity?.channel = channel
-        let isFree = { (device: Device) in free.contains(device.inActivity.phone) }
+        let open = zip(devices, keys).filter { free.contains($1.phone) }.map(\.0)
         delivery.tally.recordUnreachable(
-          devices.filter { !isFree($0) }.map { UnreachableDevice(token: $0.token, reason: Tally.startedBefore) })
+          zip(devices, keys).filter { !free.contains($1.phone) }.map {
+            UnreachableDevice(token: $0.0.token, reason: Tally.startedBefore)
+          })
         activities.countStarts(on: Array(free)) { [self] isTooMany in
           if isTooMany { delivery.noteTooManyStarts() }
-          submit(delivery, to: devices.filter(isFree))
+          submit(delivery, to: open)
         }
       case .success(.duplicate):
         end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge, reason: Tally.startedBefore))
