@@ -68,7 +68,7 @@ public final class RateLimiter {
   public func count(
     _ action: LimitedAction, of subject: String, _ limit: WindowLimit
   ) async throws(RedisError) -> WindowCount {
-    try await count([LimitedSubject(action: action, subject: subject, limit: limit)])[0]
+    try await count([(action, subject, limit)])[0]
   }
 
   /// Counts all of them, each of which occurs once, or none if one has reached its limit. The windows are in their order.

@@ -28,17 +28,7 @@ public enum LimitedAction: String, Sendable {
 }
 
 /// Who does a limited action, and how often they may.
-public struct LimitedSubject: Sendable {
-  public let action: LimitedAction
-  public let subject: String
-  public let limit: WindowLimit
-
-  public init(action: LimitedAction, subject: String, limit: WindowLimit) {
-    self.action = action
-    self.subject = subject
-    self.limit = limit
-  }
-}
+public typealias LimitedSubject = (action: LimitedAction, subject: String, limit: WindowLimit)
 
 /// The state of a window after an action.
 public struct WindowCount: Sendable, Equatable {

@@ -64,9 +64,6 @@ public enum Addressee: Sendable, Equatable {
     }
   }
 
-  /// The Live Activity whose states the job changes for more than one user.
-  var activityOfAll: String? { if case .activity(let id, nil) = self { id } else { nil } }
-
   private static func tokens(from reader: inout JobReader) throws(JobError) -> [DeviceToken] {
     var tokens: [DeviceToken] = []
     try reader.beginArray()

@@ -29,8 +29,10 @@ extension JobDraft {
     case (_, .start): throw JobError(reason: "to: liveActivity start goes to a user or to push-to-start tokens")
     default: throw JobError(reason: "to: liveActivity \(activity.event) goes to an activity or to tokens of it")
     }
-    if activity.isShared, addressee.activityOfAll == nil {
-      throw JobError(reason: "liveActivity.shared: only of an update or an end to to.activity without to.user")
+    if activity.isShared {
+      guard case .activity(_, user: nil) = addressee else {
+        throw JobError(reason: "liveActivity.shared: only of an update or an end to to.activity without to.user")
+      }
     }
     guard activity.event != .start || notification.title != nil || notification.body != nil else {
       throw JobError(reason: "title: missing; the start of a Live Activity needs title or body")

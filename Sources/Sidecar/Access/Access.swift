@@ -67,8 +67,8 @@ final class Access {
 
   /// Counts all actions, or none: throws 429 if a subject has reached its limit.
   func admit(_ actions: [(action: LimitedAction, subject: String)]) async throws(Refusal) {
-    let limited = actions.compactMap { action, subject in
-      configuration.limit(of: action).map { LimitedSubject(action: action, subject: subject, limit: $0) }
+    let limited: [LimitedSubject] = actions.compactMap { action, subject in
+      configuration.limit(of: action).map { (action, subject, $0) }
     }
     guard !limited.isEmpty else { return }
     let counts = try await refusingFaults(await limiter.count(limited))
