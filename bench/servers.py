@@ -26,7 +26,7 @@ class Servers:
         self.is_cluster, self.count = nodes > 0, max(nodes, 1)
         count = self.count
         ports = [free_port() for _ in range(2 * count)]
-        self._ports, self.processes, self._connections = ports[:count], [], []
+        self._ports, self.processes, self.connections = ports[:count], [], []
         for number, port in enumerate(self._ports):
             place = f"{directory}/redis-{number}"
             os.mkdir(place)
@@ -36,18 +36,18 @@ class Servers:
                 ["redis-server", "--port", port, "--bind", "127.0.0.1", "--unixsocket", path, "--dir", place,
                  "--save", "", "--appendonly", "no", *cluster], SINK_CORE, f"{place}/redis.log", priority=FIRST))
             wait_until("redis-server", lambda: os.path.exists(path), process=self.processes[-1])
-            self._connections.append(Redis(path))
+            self.connections.append(Redis(path))
         if nodes:
             self._join(ports[count:])
 
     def _join(self, bus_ports):
-        for number, redis in enumerate(self._connections):
+        for number, redis in enumerate(self.connections):
             redis("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
             redis("CLUSTER", "ADDSLOTSRANGE", number * SLOTS // self.count, (number + 1) * SLOTS // self.count - 1)
             redis("CLUSTER", "MEET", "127.0.0.1", self._ports[0], bus_ports[0])
         wait_until("the cluster", lambda: all(
             b"cluster_state:ok" in redis("CLUSTER", "INFO") and len(redis("CLUSTER", "SLOTS")) == self.count
-            for redis in self._connections))
+            for redis in self.connections))
 
     @property
     def url(self):
@@ -58,8 +58,8 @@ class Servers:
     def of(self, key):
         for number in range(self.count - 1):
             if slot(key) < (number + 1) * SLOTS // self.count:
-                return self._connections[number]
-        return self._connections[-1]
+                return self.connections[number]
+        return self.connections[-1]
 
     def __call__(self, name, key, *words):
         return self.of(key)(name, key, *words)
@@ -81,10 +81,10 @@ class Servers:
         return sum(process.cpu_seconds() for process in self.processes)
 
     def used_memory(self):
-        return sum(int(redis.info("memory")["used_memory"]) for redis in self._connections)
+        return sum(int(redis.info("memory")["used_memory"]) for redis in self.connections)
 
     def calls(self):
-        return sum(int(redis.info("stats")["total_commands_processed"]) for redis in self._connections)
+        return sum(int(redis.info("stats")["total_commands_processed"]) for redis in self.connections)
 
     def stop(self):
         for process in self.processes:

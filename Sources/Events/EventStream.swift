@@ -6,7 +6,7 @@ public enum EventStream {
   public static let key = "push:events"
 
   /// The approximate number of events that are kept.
-  static let maximumLength = 100_000
+  package static let maximumLength = 100_000
 
   /// String with a TTL: the worker that sends the webhook.
   public static let sender = "martlet:{push:events}:sender"

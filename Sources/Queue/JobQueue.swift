@@ -110,6 +110,9 @@ public final class JobQueue {
     set { context.onEvent = newValue }
   }
 
+  /// Whether this worker promotes and reaps the first queue: it does what one worker of the fleet has to do.
+  public var isElected: Bool { promoter.isElected(queueIndex: 0) }
+
   /// The number of jobs that were claimed and are not settled.
   public var outstanding: Int { context.ledger.count }
 

@@ -83,8 +83,15 @@ public struct QueueKeys: Sendable, Equatable {
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
   /// Stream of a user's notification records.
-  public static func notifications(_ username: String) -> String { "push:user:\(username):notifications" }
+  public static func notifications(_ username: String) -> String { "push:user:\(username)\(notificationsEnd)" }
 
   /// Stream of an instance's notification records.
-  public static func instanceNotifications(_ id: String) -> String { "push:instance:\(id):notifications" }
+  public static func instanceNotifications(_ id: String) -> String { "push:instance:\(id)\(notificationsEnd)" }
+
+  /// Whether the key is that of a stream of notification records.
+  static func isNotifications(_ key: String) -> Bool {
+    key.hasSuffix(notificationsEnd) && (key.hasPrefix("push:user:") || key.hasPrefix("push:instance:"))
+  }
+
+  private static let notificationsEnd = ":notifications"
 }

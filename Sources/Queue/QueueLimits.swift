@@ -44,6 +44,11 @@ public enum QueueLimits {
   /// Dead letters of a queue at most; beyond it the oldest are deleted.
   public static let maximumDeadLetters = 100_000
 
+  // MARK: Notification records
+
+  /// Records of a user or an instance that are kept, approximately.
+  static let maximumNotifications = 1000
+
   // MARK: Leases
 
   public static let heartbeatInterval = Duration.seconds(5)

@@ -5,7 +5,7 @@ import PushModel
 /// What a job leaves behind when its claim ends: fragments of the scripts that end claims.
 extension QueueScripts {
   /// A longer value under a record's key is not a record.
-  private static let maximumRecordBytes = 262_144
+  static let maximumRecordBytes = 262_144
 
   /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
   /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a duplicate,
@@ -59,7 +59,7 @@ extension QueueScripts {
 
   /// The arguments that ``leaving`` needs, behind those of a script.
   ///
-  /// - `json`, `ttl`, `author`: the record or empty, its TTL in ms, the author of the record before.
+  /// - `json`, `ttl`, `author`: what record and reply get or empty, the record's TTL in ms, the author of the record before.
   /// - `notifications`: a JSON array of arrays of a notification record and the names of its readers.
   /// - `events`: a JSON array of events.
   static let leftArguments = ["json", "ttl", "author", "notifications", "events"]
@@ -73,7 +73,7 @@ extension QueueScripts {
     local function leave(dropped)
       local isWritten, key, refusal = true, readers, nil
       if json ~= '' then
-        isWritten = write(record, json, ttl, author)
+        if record ~= inflight then isWritten = write(record, json, ttl, author) end
         if reply ~= inflight then answer(reply, json) end
       end
       for _, notification in ipairs(cjson.decode(notifications)) do

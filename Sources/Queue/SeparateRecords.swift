@@ -23,7 +23,9 @@ package struct SeparateRecords {
   package func write(
     _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
-    guard let record = settlement.record else { return writeParts(of: settlement) { completion($0.map { true }) } }
+    guard let record = settlement.record, record.isKept else {
+      return writeParts(of: settlement) { completion($0.map { true }) }
+    }
     write(record, nonce) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(error))

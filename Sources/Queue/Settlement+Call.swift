@@ -17,7 +17,7 @@ extension Settlement {
         inflight: none, queue: keys.queue, mode: mode.rawValue, element: claim.element,
         sealed: Seal.prefix(seal) + claim.element)
     }
-    let recordKey = record.map { QueueKeys.result($0.jobID) } ?? none
+    let recordKey = record.flatMap { $0.isKept ? QueueKeys.result($0.jobID) : nil } ?? none
     let stream = events.isEmpty ? none : EventStream.key
     let (json, ttl, author) = (record?.json ?? [], record?.timeToLive ?? .zero, record?.author ?? "")
     let eventList = JSONWriter.list(events) { $1.string(String(decoding: $0.json, as: UTF8.self)) }

@@ -25,6 +25,8 @@ public struct Settlement: Sendable, Equatable {
     public var timeToLive: Duration
     /// The author of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
+    /// False if only ``Settlement/replyTo`` gets it.
+    public var isKept = true
 
     public init(jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil) {
       self.jobID = jobID

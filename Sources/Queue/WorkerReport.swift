@@ -34,6 +34,8 @@ public struct WorkerReport: Sendable, Equatable {
 
   /// The last end of a connection to APNs that says something about a gateway; nil without one.
   public var connectionEnd: ConnectionEndNotice?
+  /// The memory of Redis; nil if it is not known.
+  public var memory: MemoryReport?
 
   /// The bytes of a report, at most: a heartbeat writes it for every queue. Entries that do not fit are left out.
   static let maximumBytes = 8 * 1024
@@ -97,7 +99,7 @@ public struct WorkerReport: Sendable, Equatable {
       "slowApps": list(slowApps, \.object), "version": version.isEmpty ? nil : version,
       "redisMicroseconds": redisMicroseconds, "removedTokens": removedTokens, "appStates": list(appStates, \.object),
       "routes": list(routes, \.object), "apps": apps?.object,
-      "connectionEnd": connectionEnd?.object, "draining": isDraining ? true : nil,
+      "connectionEnd": connectionEnd?.object, "memory": memory?.object, "draining": isDraining ? true : nil,
     ]
   }
 }

@@ -144,6 +144,14 @@ public final class RedisClient {
     }
   }
 
+  /// Which of ``serverCount`` servers has a key; nil while none has.
+  public func server(of key: String) -> Int? {
+    switch server {
+    case .one: 0
+    case .cluster(let router): router.place(of: HashSlot.of(key))
+    }
+  }
+
   /// How often slots have moved between the servers of a cluster. What was read of each server in turn is only
   /// complete if this is the same before and after.
   public var topologyChanges: Int {

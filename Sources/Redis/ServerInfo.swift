@@ -15,6 +15,10 @@ public struct ServerInfo: Sendable, Equatable {
   public var usedMemory: Int64?
   /// Bytes; 0 for no limit.
   public var maximumMemory: Int64?
+  /// Bytes of ``usedMemory`` that do not count towards ``maximumMemory``: buffers of replicas and of the append-only file.
+  public var uncountedMemory: Int64?
+  /// Bytes of the machine.
+  public var machineMemory: Int64?
   public var clients: Int64?
   public var commandsPerSecond: Int64?
   /// Seconds.
@@ -40,6 +44,8 @@ public struct ServerInfo: Sendable, Equatable {
     memoryPolicy = values["maxmemory_policy"]
     usedMemory = number("used_memory")
     maximumMemory = number("maxmemory")
+    uncountedMemory = number("mem_not_counted_for_evict")
+    machineMemory = number("total_system_memory")
     clients = number("connected_clients")
     commandsPerSecond = number("instantaneous_ops_per_sec")
     uptime = number("uptime_in_seconds")
@@ -56,8 +62,9 @@ public struct ServerInfo: Sendable, Equatable {
 }
 
 extension RedisClient {
-  /// Asks one of ``serverCount`` servers.
-  public func info(ofServer index: Int) async throws(RedisError) -> ServerInfo {
-    ServerInfo(try await send(RedisCommand("INFO"), toServer: index).string ?? "")
+  /// Asks one of ``serverCount`` servers. `section` is one of Redis'; nil for all that it reports by default.
+  public func info(ofServer index: Int, section: String? = nil) async throws(RedisError) -> ServerInfo {
+    let command = section.map { RedisCommand("INFO", $0) } ?? RedisCommand("INFO")
+    return ServerInfo(try await send(command, toServer: index).string ?? "")
   }
 }

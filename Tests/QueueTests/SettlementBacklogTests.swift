@@ -33,6 +33,19 @@ struct SettlementBacklogTests {
     #expect(backlog.isEmpty)
   }
 
+  @Test func `one script writes records with one lifetime`() {
+    func recorded(_ seconds: Int64) -> PendingSettlement {
+      let record = Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(seconds))
+      return pending(Settlement(.acknowledge, record: record))
+    }
+    let entries = [pending(), recorded(5), recorded(60), pending(), recorded(5)]
+    var backlog = SettlementBacklog(queueCount: 1)
+    for entry in entries { backlog.append(entry) }
+    let batch = backlog.takeBatch(queueIndex: 0)
+    #expect(ids(batch.acknowledgements) == ids([entries[0], entries[1], entries[3], entries[4]]))
+    #expect(ids(batch.others) == ids([entries[2]]))
+  }
+
   @Test func `where records are in other hash slots, they are written before the job is settled`() {
     let entries = [
       pending(), pending(Settlement(.acknowledge, record: record())),

@@ -23,8 +23,15 @@ extension FleetState {
 
   private var redisFindings: [Finding] {
     var findings: [Finding] = []
+    let memory = MemoryReport.worst(workers.values.compactMap(\.memory))
+    if let memory, memory.stage != .ample {
+      findings.append(
+        Finding(
+          memory.stage == .full ? .problem : .warning, "Redis is short of memory: \(memory.summary).",
+          since: memory.since, fix: MemoryReport.fix))
+    }
     for server in servers {
-      if let share = server.memoryShare, share >= FleetState.highMemory {
+      if memory?.stage ?? .ample == .ample, let share = server.memoryShare, share >= FleetState.highMemory {
         findings.append(
           Finding(
             .problem, "Redis uses \(Int(share * 100)) % of the memory that it may use.",

@@ -10,17 +10,21 @@ struct FleetTroubles {
   let slowApps: [SlowAppReport]
   /// The last of all workers'.
   let connectionEnd: ConnectionEndNotice?
+  /// Nil if no worker tells.
+  let memory: MemoryReport?
 
   init(_ workers: [WorkerReport]) {
     paused = FleetRoute.paused(workers)
     stoppedRemovals = FleetRoute.stoppedRemovals(workers)
     slowApps = SlowAppReport.sums(workers)
+    memory = .worst(workers.compactMap(\.memory))
     connectionEnd = workers.compactMap(\.connectionEnd).max { $0.at < $1.at }
   }
 
   /// A table for each kind of trouble; empty without any.
   var text: String {
-    var text = ""
+    var text = memory.map { "redis: \($0.summary)\n" } ?? ""
+    if let memory, memory.stage != .ample { text += "fix: \(MemoryReport.fix)\n" }
     if !paused.isEmpty {
       text +=
         "\npaused routes: their jobs are kept, and one push a minute probes each route\n" + FleetTroubles.table(paused)

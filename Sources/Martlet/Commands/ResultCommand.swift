@@ -1,6 +1,7 @@
 import Queue
 import EventLoop
 import Jobs
+import Operations
 import Redis
 
 /// `martlet result ID`: shows the record of a job.
@@ -12,8 +13,8 @@ enum ResultCommand: Command {
 
     Prints the record of a job as JSON with escaped control characters, or with --raw its unchanged bytes.
 
-    Exit code 1 if there is no record: the job has not been attempted yet, MARTLET_RESULTS excludes it, or
-    MARTLET_RESULT_TTL has passed.
+    Exit code 1 if there is no record: the job has not been attempted yet, MARTLET_RESULTS excludes it,
+    MARTLET_RESULT_TTL has passed, or Redis was short of memory, which the message then says.
 
     """
 
@@ -22,11 +23,12 @@ enum ResultCommand: Command {
     guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
     let id = line.positional[0]
     let configuration = try ClientConfiguration()
-    let record = try await configuration.withConnection { connection in
-      try await connection.send(RedisCommand("GET", QueueKeys.result(id)))
-    }
-    guard let bytes = record.contents else {
-      throw CommandError.failed("no record of job '\(id)': not attempted yet, not recorded, or expired")
+    let bytes = try await configuration.withConnection { connection in
+      guard let record = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents else {
+        let absence = try await absence(configuration.queues, connection).map { "; or: \($0)" } ?? ""
+        throw CommandError.failed("no record of job '\(id)': not attempted yet, not recorded, or expired\(absence)")
+      }
+      return record
     }
     if line.has("raw") {
       Console.printRaw(bytes)
@@ -34,5 +36,16 @@ enum ResultCommand: Command {
       Console.print(String(decoding: bytes, as: UTF8.self) + "\n")
     }
     return .done
+  }
+
+  /// What the workers say about memory; nil also if this user of Redis may not read that, as a producer's.
+  private static func absence(_ queues: [String], _ connection: RedisClient) async throws(RedisError) -> String? {
+    do {
+      return MemoryReport.worst(
+        try await QueueOverview.read(queues, from: connection).workers.values.compactMap(\.memory))?
+        .absence
+    } catch .reply {
+      return nil
+    }
   }
 }

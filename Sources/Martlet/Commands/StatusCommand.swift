@@ -16,7 +16,7 @@ enum StatusCommand: Command {
 
     Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
     with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes whose stale
-    tokens are not removed, each with its fix, the apps that APNs answers slowly, why the last connection to APNs ended, and the webhook.
+    tokens are not removed, each with its fix, how much memory Redis uses and what that means for records, the apps that APNs answers slowly, why the last connection to APNs ended, and the webhook.
     --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
 
     """
@@ -85,6 +85,7 @@ enum StatusCommand: Command {
       "queues": overviews.map(\.object), "workers": named,
       "pausedRoutes": troubles.paused.map(\.object), "stoppedRemovals": troubles.stoppedRemovals.map(\.object),
       "slowApps": troubles.slowApps.map(\.object), "connectionEnd": troubles.connectionEnd?.object,
+      "memory": troubles.memory?.object,
       "lastHour": rates?.json, "webhook": webhook?.object,
     ]
     return json.line

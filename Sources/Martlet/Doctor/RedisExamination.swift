@@ -24,7 +24,11 @@ struct RedisExamination {
       try await connection.ready(within: RedisExamination.patience)
       findings.append(Finding("redis", .ok, "\(endpoint.summary) answers"))
       findings += certificateFindings
-      findings += try await facts(connection).findings(isCluster: endpoint.isCluster)
+      let facts = try await facts(connection)
+      findings += facts.findings(isCluster: endpoint.isCluster)
+      if facts.refusal == nil {
+        findings += try await MemoryExamination(connection: connection, queues: queues).findings()
+      }
       if let overview = try await connection.clusterOverview() { findings += ClusterExamination.findings(overview) }
       for queue in queues { findings += try await examine(queue, connection) }
       findings += try await examineEvents(connection)

@@ -2,6 +2,7 @@ import Credentials
 import Crypto
 import HTTPServer
 import JSON
+import Queue
 
 #if canImport(Glibc)
   import Glibc
@@ -154,6 +155,20 @@ package struct EnvironmentReader {
       return .milliseconds(number * milliseconds)
     }
     return nil
+  }
+
+  /// A share of the memory of Redis, `25%`; bytes with a unit, `256mb`; or `off` for no limit.
+  mutating func memory(_ name: String, default fallback: RecordMemory) -> RecordMemory {
+    let expected = "a percentage from 1% to 90%, a size with a unit such as 256mb or 2gb, or off"
+    let units: [(String, Int64)] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)]
+    let memory = value(name, expected: expected) { text -> RecordMemory? in
+      let text = text.lowercased()
+      if text == "off" { return .unlimited }
+      if text.hasSuffix("%") { return text.dropLast().integer(in: 1...90).map { .share(Double($0) / 100) } }
+      guard let (unit, size) = units.first(where: { text.hasSuffix($0.0) }) else { return nil }
+      return text.dropLast(unit.count).integer(in: 1...(1 << 50) / size).map { .bytes($0 * size) }
+    }
+    return memory ?? fallback
   }
 
   /// A number of requests in a window: `120/1m`. Nil for `off`.

@@ -42,6 +42,7 @@ extension WorkerConfiguration {
     maximumAttempts = reader.integer("MARTLET_MAX_ATTEMPTS", in: 1...1000, default: maximumAttempts)
     results = reader.choice("MARTLET_RESULTS", default: results)
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
+    recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
     writesEvents = service.events.areWritten
     webhook = service.events.webhook

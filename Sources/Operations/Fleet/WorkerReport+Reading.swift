@@ -21,6 +21,7 @@ extension WorkerReport {
     routes = list("routes", atMost: RouteState.maximumListed, RouteState.init)
     apps = AppsReport(value["apps"])
     connectionEnd = value["connectionEnd"].flatMap(ConnectionEndNotice.init)
+    memory = value["memory"].flatMap(MemoryReport.init)
     isDraining = value["draining"]?.bool ?? false
   }
 }

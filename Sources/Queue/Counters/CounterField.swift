@@ -22,6 +22,8 @@ package enum CounterField {
   package static let appAccepted = "app:accepted:"
   package static let appFailed = "app:failed:"
   package static let latency = "latency:"
+  /// Bytes of records of accepted jobs.
+  package static let recordBytes = "records:bytes"
   package static let latencySum = "latency:sum"
 
   package static let statuses = JobStatus.allCases.map { jobs + $0.rawValue }

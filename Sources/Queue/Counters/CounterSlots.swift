@@ -15,6 +15,7 @@ struct CounterSlots {
   /// Accepted and failed, stale ones included.
   private var apps = CounterNames(maximum: CounterLimits.maximumApps, columns: 2)
   private var latency = LatencyCounts()
+  private var recordBytes = 0
 
   init(queues: [String]) {
     self.queues = queues
@@ -30,6 +31,8 @@ struct CounterSlots {
     jobs[place] &+= 1
     if let milliseconds { latency.record(milliseconds: milliseconds) }
   }
+
+  mutating func recorded(_ bytes: Int) { recordBytes &+= bytes }
 
   mutating func pushed(_ push: CountedPush, app: String) {
     switch push {
@@ -55,6 +58,8 @@ struct CounterSlots {
     CounterSlots.move(&latency.buckets, CounterField.latencies, to: &batch)
     batch.add(latency.sum, to: CounterField.latencySum)
     latency.sum = 0
+    batch.add(recordBytes, to: CounterField.recordBytes)
+    recordBytes = 0
     for (index, queue) in queues.enumerated() {
       let fallback = CounterField.claimed + CounterLimits.otherName
       batch.add(claimed[index], to: CounterField.claimed + CounterField.name(queue), fallback: fallback)

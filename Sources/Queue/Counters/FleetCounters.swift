@@ -16,6 +16,10 @@ public final class FleetCounters {
   private var timer: LoopTimer?
   /// What to add to this machine's clock for the clock of Redis, in minutes. Learned from Redis.
   private var minuteOffset: Int64
+  private var records = RecordRate()
+
+  /// Whether nothing is written to Redis, which is full. What is counted is written later.
+  var isSuspended = false
 
   /// - Parameter queues: in the order of ``Claim/queueIndex``.
   package init(connection: RedisClient, queues: [String], minuteOffset: Int64 = 0) {
@@ -40,6 +44,15 @@ public final class FleetCounters {
   /// Counts an answer of APNs that was not an acceptance.
   public func refused(because reason: String) { slots.refused(because: reason) }
 
+  /// Counts the bytes that the record of an accepted job takes.
+  public func recorded(_ bytes: Int) {
+    slots.recorded(bytes)
+    records.add(bytes)
+  }
+
+  /// The bytes of such records that the fleet writes in a second. `seconds` have passed since the last look.
+  func recordRate(after seconds: Double) -> RecordRate.PerSecond { records.look(after: seconds) }
+
   // MARK: - Writing
 
   public func start() {
@@ -55,7 +68,7 @@ public final class FleetCounters {
 
   func write() {
     slots.move(to: &pending)
-    guard !isWriting, !pending.isEmpty, connection.isReady else { return }
+    guard !isWriting, !isSuspended, !pending.isEmpty, connection.isReady else { return }
     let batch = pending
     pending = CounterBatch()
     isWriting = true
@@ -68,7 +81,10 @@ public final class FleetCounters {
       guard let self else { return }
       isWriting = false
       switch result {
-      case .success(.integer(0)): break
+      case .success(.array(let total)):
+        let own = batch.additions[CounterField.recordBytes]?.amount ?? 0
+        records.noteFleet(
+          total.first?.integer ?? 0, own: Int64(own), minute: minute, now: Clock.monotonicNanoseconds)
       case .success(let value):
         guard mayCorrect, let actual = value.integer else { return pending.merge(batch) }
         minuteOffset += actual - minute
@@ -91,7 +107,8 @@ package enum CounterKeys {
 
 /// The script that adds to the counters.
 enum CounterScript {
-  /// Returns 0, or the present minute if it is not that of the keys; then nothing has changed.
+  /// Returns an array of the value of the field `watched` of the minute, or the present minute if it is not that of the keys; then
+  /// nothing has changed.
   ///
   /// A field that has a fallback is not added to a full hash.
   ///
@@ -99,9 +116,10 @@ enum CounterScript {
   /// - `number`: the minute of the keys, since 1970.
   /// - `minuteLife`, `hourLife`: how long they are kept, in s.
   /// - `most`: fields at most.
+  /// - `watched`: the name of a field.
   /// - `additions`: of each the name of a field, its fallback (empty without one), and the amount.
   static let add = RedisScript(
-    keys: ["minute", "hour"], arguments: ["number", "minuteLife", "hourLife", "most", "additions..."],
+    keys: ["minute", "hour"], arguments: ["number", "minuteLife", "hourLife", "most", "watched", "additions..."],
     """
     local now = math.floor(tonumber(redis.call('TIME')[1]) / 60)
     if now ~= tonumber(number) then return now end
@@ -115,7 +133,7 @@ enum CounterScript {
       end
       redis.call('EXPIRE', key, life)
     end
-    return 0
+    return {tonumber(redis.call('HGET', minute, watched) or 0)}
     """)
 
   static func call(_ batch: CounterBatch, minute: Int64) -> RedisCall {
@@ -123,7 +141,7 @@ enum CounterScript {
       minute: CounterKeys.minute(minute), hour: CounterKeys.hour(minute / 60), number: minute,
       minuteLife: CounterLimits.minuteTimeToLive.components.seconds,
       hourLife: CounterLimits.hourTimeToLive.components.seconds, most: CounterLimits.maximumFields,
-      additions: RedisList())
+      watched: CounterField.recordBytes, additions: RedisList())
     for (field, addition) in batch.additions {
       call.append(field)
       call.append(addition.fallback ?? "")

@@ -65,7 +65,7 @@ extension QueueScripts {
   /// of the same job, with whose id the record begins, is among the latest.
   static let keeping = """
     local function keep(stream, json)
-      local added = redis.pcall('XADD', stream, 'MAXLEN', '~', 1000, '*', 'notification', json)
+      local added = redis.pcall('XADD', stream, 'MAXLEN', '~', \(QueueLimits.maximumNotifications), '*', 'notification', json)
       redis.pcall('EXPIRE', stream, 2592000)
       return added
     end

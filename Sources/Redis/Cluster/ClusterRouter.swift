@@ -115,6 +115,9 @@ extension ClusterRouter {
   /// The servers that have slots, in a fixed order.
   var addresses: [ClusterTopology.Server] { topology.servers.sorted { $0.summary < $1.summary } }
 
+  /// The place in ``addresses`` of the server that has a slot.
+  func place(of slot: Int) -> Int? { topology[slot].flatMap { addresses.firstIndex(of: $0) } }
+
   func send(
     _ command: RedisCommand, to address: ClusterTopology.Server, _ completion: @escaping RedisConnection.Completion
   ) {

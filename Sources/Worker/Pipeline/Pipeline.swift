@@ -59,7 +59,7 @@ final class Pipeline {
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
-    settlements = SettlementWriter(configuration)
+    settlements = SettlementWriter(configuration, context.memory)
     notifications = NotificationRecords(configuration)
     broadcasts = Broadcasts(context, composer: composer)
     // Weak references would slow down every retain of the pipeline, which lives as long as the permits.

@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Jobs
+import Queue
 import Registry
 
 /// Notes for each refused device what APNs answered last, so that an operator can be told why a device gets nothing.
@@ -9,15 +10,17 @@ import Registry
 @EventLoop
 final class RefusalNotes {
   private let registry: Registry
+  private let memory: MemoryWatch
   private var allowance = NoteAllowance(now: Clock.monotonicNanoseconds)
 
-  init(registry: Registry) {
+  init(registry: Registry, memory: MemoryWatch) {
     self.registry = registry
+    self.memory = memory
   }
 
   /// Notes the answer if there was one. Not for accepted pushes.
   func note(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
-    guard case .answered(let answer) = sent else { return }
+    guard case .answered(let answer) = sent, memory.stage != .full else { return }
     if let pusher = draft.delivery.job.pusher {
       noteGone(pusher, outcome, draft)
       // Whoever invents tokens does not use up the notes about devices that are registered.

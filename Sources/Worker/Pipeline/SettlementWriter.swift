@@ -8,23 +8,26 @@ import Redis
 @EventLoop
 struct SettlementWriter {
   private let results: WorkerConfiguration.ResultPolicy
-  private let timeToLive: Duration
+  private let memory: MemoryWatch
   private let notifications: NotificationRecords
   private let events: JobEvents
   /// Whether a record is written before its job is settled.
   private let isSeparate: Bool
 
-  init(_ configuration: WorkerConfiguration) {
+  init(_ configuration: WorkerConfiguration, _ memory: MemoryWatch) {
     events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
     results = configuration.results
-    timeToLive = configuration.resultTimeToLive
+    self.memory = memory
     notifications = NotificationRecords(configuration)
     isSeparate = configuration.redis.isCluster
   }
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
   func settlement(of delivery: Delivery, as outcome: JobOutcome, at now: Int64) -> Settlement {
-    let hasRecord = keepsRecord(outcome.status, isFirst: delivery.leftNoRecord)
+    let isAccepted = outcome.status == .accepted
+    var hasRecord = keepsRecord(outcome.status, isFirst: delivery.leftNoRecord)
+    let isLeftOut = hasRecord && isAccepted && delivery.leftNoRecord && memory.leavesOutAccepted(delivery.id)
+    if isLeftOut { hasRecord = false }
     // The reply list gets the end of the job, not every attempt.
     let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
     var record: Settlement.Record?
@@ -32,13 +35,18 @@ struct SettlementWriter {
       record = Settlement.Record(
         jobID: delivery.id,
         json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate),
-        timeToLive: timeToLive, author: hasRecord ? delivery.state.recordAuthor : nil)
+        timeToLive: isAccepted ? memory.lifetime : memory.longestLifetime,
+        author: hasRecord ? delivery.state.recordAuthor : nil)
+      record?.isKept = !isLeftOut
+      if isAccepted, !isLeftOut, let record { memory.noteAccepted(record) }
     }
-    return Settlement(
+    var settlement = Settlement(
       verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
       notifications: notifications.records(of: delivery, outcome.status, at: now),
       locator: outcome.isAcknowledged ? nil : delivery.locator,
       events: events.events(of: delivery, as: outcome, at: now))
+    memory.trim(&settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord)
+    return settlement
   }
 
   /// The settlement of an element that is not a valid job: buries it byte for byte.
@@ -56,12 +64,13 @@ struct SettlementWriter {
       .bury(letter: letter.bytes, at: now), record: record(result, nonce: claim.envelope.nonce))
     settlement.locator = Settlement.Locator(jobID: id)
     settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
+    memory.trim(&settlement, element: claim.element, replaces: false)
     return settlement
   }
 
   /// The record of a job that Redis buried for its size; nil if its id is unknown.
   func record(of job: OversizedJob, worker: String) -> Settlement.Record? {
-    guard let id = job.id else { return nil }
+    guard let id = job.id, !memory.leavesOutOther() else { return nil }
     let now = Clock.unixMilliseconds
     let result = JobResult(
       id: id, status: .dead, reason: Job.tooLarge, worker: worker, claimedAt: now, finishedAt: now)
@@ -70,6 +79,7 @@ struct SettlementWriter {
 
   /// The record of a job that the reaper buried. It replaces those of the job's earlier attempts.
   func record(of job: CrashedJob) -> Settlement.Record? {
+    guard !memory.leavesOutOther() else { return nil }
     let now = Clock.unixMilliseconds
     // The worker has been silent for at least that long.
     let claimedAt = now - QueueLimits.heartbeatTimeToLive.milliseconds
@@ -121,7 +131,7 @@ struct SettlementWriter {
   private func record(_ result: JobResult, nonce: String?) -> Settlement.Record? {
     guard keepsRecord(.dead, isFirst: true) else { return nil }
     return Settlement.Record(
-      jobID: result.id, json: result.json(nonce: nonce, isSeparate: isSeparate), timeToLive: timeToLive)
+      jobID: result.id, json: result.json(nonce: nonce, isSeparate: isSeparate), timeToLive: memory.longestLifetime)
   }
 }
 

@@ -38,6 +38,8 @@ package struct WorkerConfiguration: Sendable {
   package var maximumAttempts = 8
   package var results = ResultPolicy.all
   package var resultTimeToLive = Duration.seconds(24 * 3600)
+  /// What the records of accepted jobs may take of Redis.
+  package var recordMemory = RecordMemory.standard
   package var notifications = NotificationPolicy.unsent
   /// The policies of jobs with a notification class.
   package var policies = PolicyBook.standard

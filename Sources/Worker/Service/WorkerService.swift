@@ -23,6 +23,7 @@ struct PipelineContext {
   let observer: JobObserver
   /// Nil if no events are written.
   let events: EventLog?
+  let memory: MemoryWatch
   let log: Log
 }
 
@@ -88,6 +89,10 @@ package final class WorkerService {
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     counters = FleetCounters(connection: connection, queues: configuration.queues)
     tracer = WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log)
+    let memory = MemoryWatch(
+      connection: connection, counters: counters, records: configuration.recordMemory,
+      timeToLive: configuration.resultTimeToLive, metrics: metrics, log: log
+    ) { [queue] in queue.isElected }
     let registry = Registry(connection: connection, events: events, log: log)
     let window = SendWindow(
       permits: permits, shares: configuration.appShares, hasOtherApps: configuration.apns != nil)
@@ -95,8 +100,8 @@ package final class WorkerService {
       configuration: configuration, connection: connection, queue: queue, registry: registry, clients: clients,
       permits: permits, window: window,
       observer: JobObserver(
-        metrics: pipelineMetrics, counters: counters, tracer: tracer, refusals: RefusalNotes(registry: registry),
-        log: log), events: events, log: log)
+        metrics: pipelineMetrics, counters: counters, tracer: tracer,
+        refusals: RefusalNotes(registry: registry, memory: memory), log: log), events: events, memory: memory, log: log)
     walk = DeviceWalk(registry: registry, app: configuration.bundleID, log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
@@ -148,6 +153,7 @@ package final class WorkerService {
     concurrency?.start()
     queue.start()
     counters.start()
+    context.memory.start()
   }
 
   /// Stops claiming, and returns when the jobs in hand have ended or the grace time is over.
@@ -155,6 +161,7 @@ package final class WorkerService {
     if phase == .running { phase = .finishing }
     log.info("stopping: no more claims", ["outstanding": .init(queue.outstanding)])
     walk.stop()
+    context.memory.stop()
     queue.stopClaiming()
     pipeline.stopBroadcasts()
     await finishWithinGrace()
@@ -195,6 +202,7 @@ package final class WorkerService {
     await EventLoop.endOfTurn()
     await queue.handBackAll()
     await walk.close()
+    await context.memory.close()
     // Before the worker leaves: the answer to that shows that the counters were written.
     counters.stop()
     await queue.leave()
@@ -216,6 +224,7 @@ package final class WorkerService {
     case .leaseConfirmed:
       pipeline.leaseConfirmed()
       walk.start()
+      context.memory.ask()
     case .leaseLost: pipeline.leaseLost()
     case .cancelled: pipeline.broadcasts.stopCancelled()
     case .broadcastsPaused(let queueIndex): pipeline.pauseBroadcasts(queueIndex: queueIndex)

@@ -85,7 +85,7 @@ extension ControlScriptTests {
       try await connection.send(
         CounterScript.add(
           minute: minute, hour: hour, number: number, minuteLife: 60, hourLife: 60, most: 10,
-          additions: RedisList(["claimed", "", "1"])))
+          watched: CounterField.recordBytes, additions: RedisList(["claimed", "", "1"])))
     }
     let error = await #expect(throws: RedisError.self) {
       // The minute may end between the two.

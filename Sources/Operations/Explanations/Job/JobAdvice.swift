@@ -12,7 +12,7 @@ enum JobAdvice {
         "Only the beginning and the end of a long queue are searched. Try again when the queue is shorter, or the job was claimed."
     case .unknown:
       return "Check the id, and that the queue is one of MARTLET_QUEUES. Records are kept for MARTLET_RESULT_TTL "
-        + "(24 h by default), and only those that MARTLET_RESULTS names."
+        + "(24 h by default), and only those that MARTLET_RESULTS names." + absence(facts)
     case .waiting: return waiting(facts)
     case .deferred where facts.waitsForToken:
       return "Let the app register its update token: docs/live-activities.md. What else is known of the activity: "
@@ -23,6 +23,11 @@ enum JobAdvice {
     case .dead: return dead(facts)
     case .ended: return facts.record.flatMap { ended($0, facts) }
     }
+  }
+
+  private static func absence(_ facts: JobFacts) -> String {
+    let memory = MemoryReport.worst(facts.workers.values.compactMap(\.memory))
+    return memory?.absence.map { " Or: \($0)." } ?? ""
   }
 
   private static func isWaitingPossible(_ facts: JobFacts) -> Bool {

@@ -1,0 +1,214 @@
+public import EventLoop
+public import Redis
+public import Telemetry
+
+/// Watches how much memory Redis uses, and says what a worker may write beside the jobs: how long the records of accepted jobs live,
+/// and what is left out before Redis is full.
+///
+/// What Redis uses is asked with each heartbeat, and every second while it is more than half of what Redis may use; nothing is asked on
+/// the path of a job.
+@EventLoop
+public final class MemoryWatch {
+  private static let interval = Duration.seconds(1)
+  private static let calmShare = 0.5
+
+  private let connection: RedisClient
+  private let counters: FleetCounters
+  private let records: RecordMemory
+  private let log: Log
+  private let sweep: RecordSweep
+  private let isElected: @EventLoop () -> Bool
+  private let omissions: Counter
+  private var timer: LoopTimer?
+  private var lookedAt = Clock.monotonicNanoseconds
+  private var isAsking = false
+  private var isRefused = false
+  /// In the order of the servers; empty until they have answered.
+  private var servers: [ServerMemory] = []
+  private var stages: [MemoryStage] = []
+  private var since: Int64?
+  private var lastShort: Int64?
+  private var leftOut: Int64 = 0
+
+  /// How long the record of an accepted job lives.
+  public private(set) var lifetime: Duration
+  /// How long any other record lives.
+  public let longestLifetime: Duration
+  /// That of the fullest server.
+  public private(set) var stage = MemoryStage.ample
+
+  /// - Parameter isElected: whether this worker is the one of the fleet that makes room.
+  public init(
+    connection: RedisClient, counters: FleetCounters, records: RecordMemory, timeToLive: Duration, metrics: Metrics,
+    log: Log, isElected: @escaping @EventLoop () -> Bool
+  ) {
+    self.connection = connection
+    self.counters = counters
+    self.records = records
+    self.log = log
+    self.isElected = isElected
+    sweep = RecordSweep(connection: connection, log: log)
+    lifetime = timeToLive
+    longestLifetime = timeToLive
+    omissions = metrics.counter(
+      "martlet_records_left_out_total", help: "Records not written because Redis was short of memory.")
+    metrics.gauge("martlet_redis_memory_used_bytes", help: "Bytes that the fullest server of Redis uses.") {
+      [weak self] in Int(clamping: self?.fullest?.used ?? 0)
+    }
+    metrics.gauge("martlet_redis_memory_maximum_bytes", help: "The maxmemory of that server; 0 without one.") {
+      [weak self] in Int(clamping: self?.fullest?.maximum ?? 0)
+    }
+    metrics.gauge("martlet_record_lifetime_seconds", help: "How long the record of an accepted job lives at present.") {
+      [weak self] in Int(clamping: (self?.lifetime.milliseconds ?? 0) / 1000)
+    }
+  }
+
+  public func start() {
+    timer = .every(MemoryWatch.interval) { [weak self] in self?.look() }
+  }
+
+  public func stop() {
+    timer = nil
+    sweep.stop()
+  }
+
+  /// Returns when nothing is removed any more. Call it after ``stop()``.
+  public func close() async { await sweep.close() }
+
+  /// What is known for operators; nil before Redis has told.
+  public var report: MemoryReport? {
+    fullest.map { server in
+      var report = MemoryReport(stage: stage, server: server, lifetime: lifetime, longestLifetime: longestLifetime)
+      (report.since, report.lastShort, report.leftOut) = (since, lastShort, leftOut)
+      return report
+    }
+  }
+
+  private var fullest: ServerMemory? { servers.max { ($0.share, $0.used) < ($1.share, $1.used) } }
+
+  // MARK: - Records
+
+  /// Whether the record of an accepted job is left out, which is then counted.
+  public func leavesOutAccepted(_ jobID: String) -> Bool {
+    guard stage != .ample, stage(ofRecord: jobID) != .ample else { return false }
+    noteLeftOut()
+    return true
+  }
+
+  /// Whether a record that no settlement makes room for is left out, which is then counted.
+  public func leavesOutOther() -> Bool {
+    guard stage == .full else { return false }
+    noteLeftOut()
+    return true
+  }
+
+  /// The record of an accepted job is written.
+  public func noteAccepted(_ record: Settlement.Record) {
+    counters.recorded(record.json.count + record.jobID.utf8.count + RecordSize.overhead)
+  }
+
+  private func noteLeftOut() {
+    leftOut += 1
+    omissions.increment()
+  }
+
+  private func stage(ofRecord jobID: String) -> MemoryStage {
+    guard stages.count > 1 else { return stage }
+    let place = connection.server(of: QueueKeys.result(jobID))
+    return place.flatMap { stages.indices.contains($0) ? stages[$0] : nil } ?? stage
+  }
+
+  /// Leaves out what is not written while Redis is full: everything but the job, and a record that takes no more than the job frees
+  /// or replaces one. `element` is what the job frees; `replaces`: there is a record of an earlier attempt.
+  public func trim(_ settlement: inout Settlement, element: [UInt8], replaces: Bool) {
+    guard stage == .full else { return }
+    settlement.notifications = []
+    settlement.events = []
+    guard let record = settlement.record, !replaces else { return }
+    if case .acknowledge = settlement.verb, record.json.count + RecordSize.overhead <= element.count { return }
+    settlement.record = nil
+    settlement.replyTo = nil
+    noteLeftOut()
+  }
+
+  // MARK: - Looking
+
+  private func look() {
+    let now = Clock.monotonicNanoseconds
+    let seconds = Double(now &- lookedAt) / 1e9
+    lookedAt = now
+    update(counters.recordRate(after: seconds))
+    if servers.contains(where: { $0.share >= MemoryWatch.calmShare }) { ask() }
+  }
+
+  /// Asks what Redis uses, unless that is going on. With each heartbeat, so that a worker knows before it settles its first job.
+  public func ask() {
+    guard connection.isReady, !isAsking else { return }
+    isAsking = true
+    EventLoop.start { [weak self] in
+      await self?.read()
+      self?.isAsking = false
+    }
+  }
+
+  /// On a cluster the records are spread over the servers, and so each has its part of the rate.
+  private func update(_ rate: RecordRate.PerSecond) {
+    let budgets = servers.compactMap { records.budget(of: $0) }
+    guard let least = budgets.min(), budgets.count == servers.count else { return lifetime = longestLifetime }
+    lifetime = RecordLifetime.affordable(least * Double(servers.count), rate, atMost: longestLifetime)
+  }
+
+  private func read() async {
+    var found: [ServerMemory] = []
+    for server in 0..<connection.serverCount {
+      do throws(RedisError) {
+        guard let memory = ServerMemory(try await connection.info(ofServer: server, section: "memory")) else { return }
+        found.append(memory)
+      } catch {
+        return noteFailure(error)
+      }
+    }
+    isRefused = false
+    take(found)
+  }
+
+  /// A lost connection logs itself.
+  private func noteFailure(_ error: RedisError) {
+    guard error.isRefusal, !isRefused else { return }
+    isRefused = true
+    log.warn(
+      "Redis does not tell how much memory it uses: records live for MARTLET_RESULT_TTL, also if they fill it",
+      ["error": .init("\(error)"), "fix": "allow INFO"])
+  }
+
+  private func take(_ found: [ServerMemory]) {
+    if stages.count != found.count { stages = found.map { _ in .ample } }
+    servers = found
+    for (place, server) in found.enumerated() { stages[place] = stages[place].next(server.share) }
+    let next = stages.max() ?? .ample
+    let now = Clock.unixMilliseconds
+    if next != .ample { lastShort = now }
+    if next != stage { enter(next, at: now) }
+    guard next != .ample, isElected() else { return }
+    sweep.start(servers: stages.indices.filter { stages[$0] != .ample })
+  }
+
+  private func enter(_ next: MemoryStage, at now: Int64) {
+    let isWorse = next > stage
+    stage = next
+    since = now
+    counters.isSuspended = next == .full
+    let summary = report?.summary ?? ""
+    if isWorse {
+      log.warn("Redis is short of memory", ["memory": .init(summary), "fix": .init(MemoryReport.fix)])
+    } else {
+      log.info("Redis has more room again", ["memory": .init(summary)])
+    }
+  }
+}
+
+/// What a record takes in Redis beside its text.
+enum RecordSize {
+  /// Bytes of the key without the job's id, of the entries for key and expiration, and of what the allocator rounds up.
+  static let overhead = 220
+}
