@@ -10,7 +10,6 @@ struct MemoryExamination {
   private static let check = "redis memory"
   /// Keys of a server that are looked at.
   private static let sample = 2000
-  private static let fullShare = 0.95
   private static let dedupeBytes = 150.0
 
   let connection: RedisClient
@@ -38,7 +37,7 @@ struct MemoryExamination {
     }
     if memory.share < MemoryStage.shortShare { return Finding(check, .ok, text) }
     return Finding(
-      check, memory.share < fullShare ? .warning : .problem, text,
+      check, memory.share < MemoryStage.fullShare ? .warning : .problem, text,
       fix: "raise maxmemory, or find out what fills it" + advice(parts ?? [:]))
   }
 

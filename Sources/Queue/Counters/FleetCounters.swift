@@ -53,6 +53,9 @@ public final class FleetCounters {
   /// The bytes of such records that the fleet writes in a second. `seconds` have passed since the last look.
   func recordRate(after seconds: Double) -> RecordRate.PerSecond { records.look(after: seconds) }
 
+  /// This worker's share of these bytes.
+  var shareOfRecords: Double { records.ownShare }
+
   // MARK: - Writing
 
   public func start() {

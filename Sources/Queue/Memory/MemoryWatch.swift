@@ -34,8 +34,12 @@ public final class MemoryWatch {
   public private(set) var lifetime: Duration
   /// How long any other record lives.
   public let longestLifetime: Duration
-  /// That of the fullest server.
-  public private(set) var stage = MemoryStage.ample
+  /// What was last read of the fullest server.
+  private var readStage = MemoryStage.ample
+  private var room = RecordRoom()
+
+  /// How much may be written now.
+  public var stage: MemoryStage { room.stage(from: readStage) }
 
   /// - Parameter isElected: whether this worker is the one of the fleet that makes room.
   public init(
@@ -78,7 +82,7 @@ public final class MemoryWatch {
   /// What is known for operators; nil before Redis has told.
   public var report: MemoryReport? {
     fullest.map { server in
-      var report = MemoryReport(stage: stage, server: server, lifetime: lifetime, longestLifetime: longestLifetime)
+      var report = MemoryReport(stage: readStage, server: server, lifetime: lifetime, longestLifetime: longestLifetime)
       (report.since, report.lastShort, report.leftOut) = (since, lastShort, leftOut)
       return report
     }
@@ -102,9 +106,15 @@ public final class MemoryWatch {
     return true
   }
 
-  /// The record of an accepted job is written.
-  public func noteAccepted(_ record: Settlement.Record) {
-    counters.recorded(record.json.count + record.jobID.utf8.count + RecordSize.overhead)
+  /// These are written beside a job.
+  private func note(_ settlement: Settlement, isAccepted: Bool) {
+    var bytes = 0
+    if let record = settlement.record, record.isKept {
+      bytes = record.json.count + record.jobID.utf8.count + RecordSize.overhead
+      if isAccepted { counters.recorded(bytes) }
+    }
+    for notification in settlement.notifications { bytes += notification.json.count * notification.readers.count }
+    if room.take(bytes), readStage == .ample { ask() }
   }
 
   private func noteLeftOut() {
@@ -113,14 +123,20 @@ public final class MemoryWatch {
   }
 
   private func stage(ofRecord jobID: String) -> MemoryStage {
-    guard stages.count > 1 else { return stage }
+    guard stages.count > 1, stage == readStage else { return stage }
     let place = connection.server(of: QueueKeys.result(jobID))
     return place.flatMap { stages.indices.contains($0) ? stages[$0] : nil } ?? stage
   }
 
   /// Leaves out what is not written while Redis is full: everything but the job, and a record that takes no more than the job frees
-  /// or replaces one. `element` is what the job frees; `replaces`: there is a record of an earlier attempt.
-  public func trim(_ settlement: inout Settlement, element: [UInt8], replaces: Bool) {
+  /// or replaces one. Notes the rest.
+  ///
+  /// - Parameters:
+  ///   - element: what the job frees.
+  ///   - replaces: whether there is a record of an earlier attempt.
+  ///   - isAccepted: whether the job was accepted.
+  public func trim(_ settlement: inout Settlement, element: [UInt8], replaces: Bool, isAccepted: Bool = false) {
+    defer { note(settlement, isAccepted: isAccepted) }
     guard stage == .full else { return }
     settlement.notifications = []
     settlement.events = []
@@ -145,6 +161,7 @@ public final class MemoryWatch {
   public func ask() {
     guard connection.isReady, !isAsking else { return }
     isAsking = true
+    room.beginReading()
     EventLoop.start { [weak self] in
       await self?.read()
       self?.isAsking = false
@@ -188,14 +205,15 @@ public final class MemoryWatch {
     let next = stages.max() ?? .ample
     let now = Clock.unixMilliseconds
     if next != .ample { lastShort = now }
-    if next != stage { enter(next, at: now) }
+    if next != readStage { enter(next, at: now) }
+    room.endReading(fullest, servers: found.count, share: counters.shareOfRecords)
     guard next != .ample, isElected() else { return }
     sweep.start(servers: stages.indices.filter { stages[$0] != .ample })
   }
 
   private func enter(_ next: MemoryStage, at now: Int64) {
-    let isWorse = next > stage
-    stage = next
+    let isWorse = next > readStage
+    readStage = next
     since = now
     counters.isSuspended = next == .full
     let summary = report?.summary ?? ""
@@ -204,6 +222,45 @@ public final class MemoryWatch {
     } else {
       log.info("Redis has more room again", ["memory": .init(summary)])
     }
+  }
+}
+
+/// How much may be written beside the jobs until Redis is asked again.
+struct RecordRoom {
+  /// With less, nothing is written before Redis is asked again: it would be asked all the time.
+  private static let leastShare = 0.01
+
+  private var written = 0
+  private var writtenBefore = 0
+  private var short = Int.max
+  private var full = Int.max
+  private var least = 0
+
+  /// Returns true if what was written may have brought Redis to the next stage, and it should be asked.
+  mutating func take(_ bytes: Int) -> Bool {
+    written &+= bytes
+    return written > short && short > least
+  }
+
+  func stage(from stage: MemoryStage) -> MemoryStage {
+    written <= short ? stage : max(stage, written <= full ? .short : .full)
+  }
+
+  mutating func beginReading() { writtenBefore = written }
+
+  /// `share`: this worker's of what the fleet writes.
+  mutating func endReading(_ server: ServerMemory?, servers: Int, share: Double) {
+    written -= writtenBefore
+    writtenBefore = 0
+    guard let server, let maximum = server.maximum else {
+      (short, full) = (.max, .max)
+      return
+    }
+    func room(upTo limit: Double) -> Int {
+      Int(max(0, Double(maximum) * limit - Double(server.used)) * share * Double(servers))
+    }
+    (short, full) = (room(upTo: MemoryStage.shortShare), room(upTo: MemoryStage.fullShare))
+    least = Int(Double(maximum) * RecordRoom.leastShare * share * Double(servers))
   }
 }
 

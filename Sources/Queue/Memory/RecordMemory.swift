@@ -70,6 +70,12 @@ struct RecordRate {
     return sum
   }
 
+  /// This worker's share of what the fleet writes; at least a hundredth, as it may begin to write more.
+  var ownShare: Double {
+    let own = max(own.latest, own.average)
+    return others > 0 ? max(0.01, own / (own + others)) : 1
+  }
+
   private var sum: PerSecond { PerSecond(average: own.average + others, latest: own.latest + others) }
 
   /// The fleet has written `bytes` in a minute so far, `own` of them by this worker since the last note. `now` in nanoseconds.

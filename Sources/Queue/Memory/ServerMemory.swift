@@ -39,7 +39,7 @@ public enum MemoryStage: String, Sendable, CaseIterable, Comparable {
   case full
 
   public static let shortShare = 0.85
-  static let fullShare = 0.95
+  public static let fullShare = 0.95
   /// Records make room until no more than this is used.
   static let relaxedShare = 0.8
   private static let lessFullShare = 0.9

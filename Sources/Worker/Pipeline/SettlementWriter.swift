@@ -38,14 +38,14 @@ struct SettlementWriter {
         timeToLive: isAccepted ? memory.lifetime : memory.longestLifetime,
         author: hasRecord ? delivery.state.recordAuthor : nil)
       record?.isKept = !isLeftOut
-      if isAccepted, !isLeftOut, let record { memory.noteAccepted(record) }
     }
     var settlement = Settlement(
       verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
       notifications: notifications.records(of: delivery, outcome.status, at: now),
       locator: outcome.isAcknowledged ? nil : delivery.locator,
       events: events.events(of: delivery, as: outcome, at: now))
-    memory.trim(&settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord)
+    memory.trim(
+      &settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord, isAccepted: isAccepted)
     return settlement
   }
 

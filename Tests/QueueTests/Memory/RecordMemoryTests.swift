@@ -65,6 +65,30 @@ struct RecordMemoryTests {
     #expect(MemoryStage.full.next(0.5) == .ample)
   }
 
+  @Test func `what is written between two readings counts, too`() {
+    var room = RecordRoom()
+    #expect(!room.take(1_000_000) && room.stage(from: .ample) == .ample)
+    room.beginReading()
+    // 500 bytes up to 85 %, 1,500 up to 95 %.
+    room.endReading(ServerMemory(used: 8000, maximum: 10_000), servers: 1, share: 1)
+    #expect(!room.take(500) && room.stage(from: .ample) == .ample)
+    #expect(room.take(1) && room.stage(from: .ample) == .short)
+    #expect(room.stage(from: .full) == .full)
+    _ = room.take(1000)
+    #expect(room.stage(from: .ample) == .full)
+    room.beginReading()
+    _ = room.take(100)
+    room.endReading(ServerMemory(used: 8000, maximum: 10_000), servers: 3, share: 0.5)
+    #expect(!room.take(650) && room.take(1))
+    // So close to the next stage Redis is not asked for each record.
+    room.beginReading()
+    room.endReading(ServerMemory(used: 8450, maximum: 10_000), servers: 1, share: 1)
+    #expect(!room.take(60) && room.stage(from: .ample) == .short)
+    room.beginReading()
+    room.endReading(ServerMemory(used: 8450), servers: 1, share: 1)
+    #expect(!room.take(1_000_000) && room.stage(from: .ample) == .ample)
+  }
+
   private func report(_ stage: MemoryStage, _ used: Int64, lifetime: Duration = .seconds(86_400)) -> MemoryReport {
     MemoryReport(
       stage: stage, server: ServerMemory(used: used * Self.mega / 10, maximum: 40 * Self.mega), lifetime: lifetime,
