@@ -1,12 +1,14 @@
 public import Jobs
 
 /// All delivery policies, indexed by the names of their classes.
-public struct PolicyBook: Sendable {
+public struct PolicyBook: Sendable, Equatable {
   /// The maximum number of class names in an error.
   private static let maximumListed = 20
 
   public let policies: [DeliveryPolicy]
   private let matches: [String: PolicyMatch]
+
+  public static func == (first: PolicyBook, second: PolicyBook) -> Bool { first.policies == second.policies }
 
   /// Class names must be unique over all policies, which ``PolicyFile`` checks.
   public init(_ policies: [DeliveryPolicy]) {

@@ -12,12 +12,22 @@ final class Connector: Sendable {
 
   private let queue = DispatchQueue(label: "martlet.redis.connector")
 
-  /// Connects to the server of `endpoint`; of a cluster, to the primary of `slot`.
+  /// A connection, and the endpoint with whose credentials it is to be greeted.
+  struct Opened: Sendable {
+    let transport: Transport
+    let endpoint: RedisEndpoint
+  }
+
+  /// Connects to the server of `endpoint` as it is now; of a cluster, to the primary of `slot`.
   func connect(
     to endpoint: RedisEndpoint, slot: Int? = nil,
-    _ completion: @escaping @EventLoop (Result<Transport, RedisError>) -> Void
+    _ completion: @escaping @EventLoop (Result<Opened, RedisError>) -> Void
   ) {
-    start({ deadline throws(RedisError) in try Connector.open(endpoint, slot: slot, until: deadline) }, completion)
+    start(
+      { deadline throws(RedisError) in
+        let endpoint = endpoint.current()
+        return Opened(transport: try Connector.open(endpoint, slot: slot, until: deadline), endpoint: endpoint)
+      }, completion)
   }
 
   /// Asks `servers`, in their order, which slots each server of the cluster has.
@@ -26,8 +36,9 @@ final class Connector: Sendable {
     _ completion: @escaping @EventLoop (Result<ClusterTopology, RedisError>) -> Void
   ) {
     start(
-      { deadline throws(RedisError) in try ClusterDiscovery.topology(of: endpoint, asking: servers, until: deadline) },
-      completion)
+      { deadline throws(RedisError) in
+        try ClusterDiscovery.topology(of: endpoint.current(), asking: servers, until: deadline)
+      }, completion)
   }
 
   private func start<Value: Sendable>(

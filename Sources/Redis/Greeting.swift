@@ -6,8 +6,8 @@ struct Greeting {
     /// More replies are expected.
     case more
     case ready
-    /// The connection cannot be used. Carries the reason.
-    case refused(String)
+    /// The connection cannot be used. Carries the reason, and whether Redis did not accept the user or the password.
+    case refused(String, isOfPassword: Bool = false)
   }
 
   let steps: [(step: Step, command: RedisCommand)]
@@ -43,7 +43,10 @@ struct Greeting {
       }
     case .failure(.reply(let error)):
       let isOptional = step == .name || step == .load || step == .ping
-      if !isOptional || !error.isHarmlessInGreeting { return .refused(Greeting.explain(step, error)) }
+      if !isOptional || !error.isHarmlessInGreeting {
+        let isOfPassword = step == .authenticate || error.code == "NOAUTH"
+        return .refused(Greeting.explain(step, error), isOfPassword: isOfPassword)
+      }
     case .failure(let error):
       return .refused(error.description)
     }

@@ -8,6 +8,7 @@ protocol CommandLink: AnyObject {
   var instruments: RedisInstruments? { get set }
   var isReady: Bool { get }
   var reconnects: Int { get }
+  var failure: String? { get }
 
   func start()
   func close()
@@ -73,6 +74,9 @@ public final class RedisClient {
 
   /// Whether commands can be sent. In a cluster: to the servers of the keys of ``require(_:)``, or to all of them.
   public var isReady: Bool { link.isReady }
+
+  /// Why commands cannot be sent; nil if they can, or if nothing has failed yet.
+  public var failure: String? { isReady ? nil : link.failure }
 
   /// How often a connection became ready after the first time.
   public var reconnects: Int { link.reconnects }

@@ -35,6 +35,8 @@ public final class RedisConnection {
     let isRefusal: Bool
   }
 
+  /// While a password is refused, the next attempt comes as soon as after this many others.
+  private static let quickAttempts = 2
   private static let backoff = Backoff(base: .milliseconds(100), cap: .seconds(5))
 
   /// Called with true when the connection becomes ready and with false when it is lost.
@@ -59,6 +61,7 @@ public final class RedisConnection {
   /// Attempts since a connection last lasted.
   private var attempts = 0
   private(set) var outage: Outage?
+  private var reasons = ToldReasons()
   private var recoveryTimer: LoopTimer?
   private var wasEverReady = false
 
@@ -87,6 +90,9 @@ public final class RedisConnection {
   public var isReady: Bool {
     if case .ready = state { true } else { false }
   }
+
+  /// Why the last attempt failed; nil if it did not.
+  var failure: String? { outage?.reason }
 
   /// Connects, and reconnects until ``close()``.
   public func start() {
@@ -159,19 +165,19 @@ extension RedisConnection {
     connector.connect(to: endpoint, slot: slot) { [weak self] result in self?.connected(result) }
   }
 
-  private func connected(_ result: Result<Transport, RedisError>) {
+  private func connected(_ result: Result<Connector.Opened, RedisError>) {
     guard case .connecting = state else { return }
     switch result {
     case .failure(let error): retryLater(error.description)
-    case .success(let transport):
-      guard let pipeline = CommandPipeline(transport, maximumReplyBytes: maximumReplyBytes) else {
+    case .success(let opened):
+      guard let pipeline = CommandPipeline(opened.transport, maximumReplyBytes: maximumReplyBytes) else {
         return retryLater("out of descriptors or memory")
       }
-      greet(pipeline)
+      greet(pipeline, as: opened.endpoint)
     }
   }
 
-  private func greet(_ pipeline: CommandPipeline) {
+  private func greet(_ pipeline: CommandPipeline, as endpoint: RedisEndpoint) {
     state = .greeting(pipeline)
     pipeline.onLost = { [weak self, unowned pipeline] reason in self?.lost(pipeline, reason) }
     var greeting = Greeting(to: endpoint, name: name, scripts: scripts)
@@ -182,9 +188,11 @@ extension RedisConnection {
         switch greeting.receive(answer) {
         case .more: break
         case .ready: becomeReady(pipeline)
-        case .refused(let reason):
+        case .refused(let reason, let isOfPassword):
           // If the pipeline ended by itself, `onLost` reports it.
           guard pipeline.isOpen else { return }
+          // The next attempt reads the password again.
+          if isOfPassword { attempts = min(attempts, RedisConnection.quickAttempts) }
           pipeline.end(reason)
           lost(pipeline, reason)
         }
@@ -226,6 +234,7 @@ extension RedisConnection {
       log.debug("connected to redis", ["server": .init(endpoint.summary)])
     }
     outage = nil
+    reasons = ToldReasons()
   }
 
   private func lost(_ pipeline: CommandPipeline, _ reason: String, isRefusal: Bool = false) {
@@ -238,9 +247,9 @@ extension RedisConnection {
     if wasReady { onStateChange?(false) }
   }
 
-  /// Schedules the next attempt. Logs one line per outage, not one per attempt.
+  /// Schedules the next attempt. Logs a line for each reason, not one for each attempt.
   private func retryLater(_ reason: String, isRefusal: Bool = false) {
-    if outage == nil {
+    if reasons.tells(reason, at: Clock.monotonicNanoseconds) {
       log.warn(
         "redis is not reachable; trying again until it is",
         ["server": .init(endpoint.summary), "reason": .init(reason)])

@@ -1,4 +1,5 @@
 public import Crypto
+import Synchronization
 
 /// Address and credentials of Redis, from REDIS_URL.
 public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible {
@@ -45,6 +46,23 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
     return endpoint
   }
 
+  /// Where the endpoint was read; nil if it cannot change.
+  private var source: EndpointSource?
+
+  /// Returns the endpoint with what reads it again, for each connection.
+  public func readAgain(by read: @escaping @Sendable () -> RedisEndpoint?) -> RedisEndpoint {
+    var endpoint = self
+    endpoint.source = EndpointSource(read)
+    return endpoint
+  }
+
+  /// The endpoint as it is now: the passwords of managed services live for minutes. As it was last if it cannot be read, and unchanged
+  /// if it is another kind of Redis. Blocks.
+  func current() -> RedisEndpoint {
+    guard let endpoint = source?.current(), endpoint.isCluster == isCluster else { return self }
+    return endpoint
+  }
+
   // Interpolating an endpoint by mistake must not reveal the password.
   public var description: String { summary }
   public var debugDescription: String { summary }
@@ -76,9 +94,30 @@ public struct RedisEndpoint: Sendable, Equatable, CustomStringConvertible, Custo
 
   /// The endpoint of one server of a cluster, with the same credentials.
   func server(_ server: HostAndPort) -> RedisEndpoint {
-    RedisEndpoint(
+    var endpoint = RedisEndpoint(
       address: .tcp(server, isTLS: isEncrypted), user: user, password: password, database: 0,
       caCertificatePEM: caCertificatePEM
     ).presenting(clientCertificate)
+    if let source { endpoint.source = EndpointSource { source.current()?.server(server) } }
+    return endpoint
   }
+}
+
+/// What reads an endpoint again, and keeps the last one that could be read. All are equal: an endpoint is what it says, wherever it
+/// was read.
+private final class EndpointSource: Sendable, Equatable {
+  private let read: @Sendable () -> RedisEndpoint?
+  private let last = Mutex<RedisEndpoint?>(nil)
+
+  init(_ read: @escaping @Sendable () -> RedisEndpoint?) { self.read = read }
+
+  func current() -> RedisEndpoint? {
+    let endpoint = read()
+    return last.withLock { last in
+      last = endpoint ?? last
+      return last
+    }
+  }
+
+  static func == (first: EndpointSource, second: EndpointSource) -> Bool { true }
 }

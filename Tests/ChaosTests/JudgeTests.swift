@@ -57,6 +57,17 @@ struct JudgeTests {
     #expect(verdict.refused == 1)
   }
 
+  @Test func `after Redis was full, the journal tells what became of a job without a record`() {
+    var reached = evidence(job("j", ["d", "e"]), [push(at: 1), push(at: 2, token: "e")])
+    (reached.records, reached.wasFull) = ([:], true)
+    #expect(broken(reached) == [:])
+    reached.wasFull = false
+    #expect(broken(reached) == [.missing: 1])
+    var missed = evidence(job("j", ["d", "e"]), [push(at: 1)])
+    (missed.records, missed.wasFull) = ([:], true)
+    #expect(broken(missed) == [.missing: 1])
+  }
+
   @Test func `a job without a record, without its end or without a device is missing`() {
     var nothing = evidence(job(), [push(at: 1)])
     nothing.records = [:]

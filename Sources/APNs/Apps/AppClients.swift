@@ -4,7 +4,7 @@ public import Telemetry
 
 /// The clients of a fleet's apps: one for each team's keys and gateway, made when the first push needs it.
 ///
-/// With the fallback alone it is that client and nothing else. Apps are added to it, or replace it, by ``replace(apps:)``.
+/// With the fallback alone it is that client and nothing else. Apps are added to it, or replace it, by ``replace(apps:fallback:)``.
 @EventLoop
 public final class AppClients {
   /// Time between two looks at gateways and replaced clients.
@@ -80,18 +80,26 @@ public final class AppClients {
   /// Returns bundle ids of the apps.
   public func bundleIDs(atMost count: Int) -> [String] { Array(directory.apps.lazy.flatMap(\.bundleIDs).prefix(count)) }
 
-  /// Uses other apps from now on. Clients that are no longer used finish their pushes; those that were not sent move to the
-  /// client of their app.
-  public func replace(apps: [APNsApp]) -> AppChange {
-    let new = AppDirectory(apps: apps, fallback: directory.fallback)
-    let change = new.change(from: directory)
+  /// Uses other apps from now on, and another key for bundle ids that no app names, unless it is nil. Clients that are no longer used
+  /// finish their pushes; those that were not sent move to the client of their app.
+  public func replace(apps: [APNsApp], fallback other: APNsConfiguration? = nil) -> AppChange {
+    let new = AppDirectory(apps: apps, fallback: directory.fallback.map { other ?? $0 })
+    var change = new.change(from: directory)
+    change.isFallbackChanged = new.fallback?.identity != directory.fallback?.identity
     var kept: [ClientIdentity: APNsClient] = [:]
     for (configuration, client) in zip(directory.configurations, clients) { kept[configuration.identity] = client }
     directory = new
     gateways = AppClients.gateways(of: new)
     clients = new.configurations.map { kept.removeValue(forKey: $0.identity) }
+    if change.isFallbackChanged, let index = new.configurationOfFallback {
+      let client = client(at: index)
+      fallback = AppTarget(production: client, sandbox: client, environment: nil)
+      fallbackClient = client
+      if !isShutDown { client.start() }
+    }
     for client in kept.values { retire(client) }
     if !isShutDown { watch() }
+    if change.isFallbackChanged { onStateChange?() }
     return change
   }
 

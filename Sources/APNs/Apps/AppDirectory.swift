@@ -78,6 +78,8 @@ public struct AppChange: Sendable, Equatable {
   public var added = 0
   public var changed = 0
   public var removed = 0
+  /// Whether bundle ids that no app names have another key or gateway.
+  public var isFallbackChanged = false
 
   public init(added: Int = 0, changed: Int = 0, removed: Int = 0) {
     self.added = added

@@ -16,8 +16,9 @@ enum WorkerCommand: Command {
     Reads its settings from the environment and reports every fault at once (exit code 2).
 
     SIGTERM or SIGINT: stops claiming, finishes within MARTLET_SHUTDOWN_GRACE, hands the other jobs back, exits with 0.
-    A second signal: hands all jobs back and exits at once. SIGHUP: reads the file of MARTLET_APPS again; without one it
-    changes nothing.
+    A second signal: hands all jobs back and exits at once. SIGHUP: reads every file that a setting names
+    again (APNS_KEY_PATH, APNS_CA_CERT, MARTLET_APPS, MARTLET_POLICY_FILE, REDIS_URL_FILE and the certificates of Redis) and
+    says what has changed; what cannot be used stays as it was. The files of Redis are read for each connection, too.
 
     MARTLET_APPS names a JSON file with the apps of several teams: their bundle ids, keys (one or two each) and gateways.
     The bundle id of the job, else of the device, chooses the app; the APNS_* settings are for all others.
@@ -26,12 +27,17 @@ enum WorkerCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let settings = try WorkerSettings(environment: EnvironmentReader.processValues)
+    let values = EnvironmentReader.processValues
+    let settings = try WorkerSettings(environment: values)
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)
     let admin = AdminPort(settings.service, metrics: worker.metrics, log: log) { worker.readiness }
-    let apps = ServedApps(settings.worker, worker, log: log)
-    try await ServiceList([admin] + worker.services, reloads: [apps?.reload], log: log).run()
+    let apps = ServedApps(values, settings.worker, worker, log: log)
+    let redis = ServedSetting.redis(settings.service.redis, values, log: log)
+    let policies = ServedSetting.policies(worker, settings.worker.policies, values, log: log)
+    try await ServiceList(
+      [admin] + worker.services, reloads: [apps?.reload, redis?.reload, policies?.reload], log: log
+    ).run()
     return .done
   }
 }
@@ -53,7 +59,7 @@ enum SidecarCommand: Command {
 
     With MARTLET_HTTP_CERT and MARTLET_HTTP_KEY (PEM files) MARTLET_HTTP_ADDRESS is HTTPS only. SIGHUP: reads both files again;
     new connections get the new certificate, and no request is lost. If they cannot be used, the certificate in use stays.
-    The files of MARTLET_APPS, for test pushes, and MARTLET_MATRIX are read again too.
+    The files of MARTLET_APPS and APNS_KEY_PATH, for test pushes, MARTLET_MATRIX and REDIS_URL_FILE are read again too.
 
     SIGTERM or SIGINT: finishes open requests within MARTLET_SHUTDOWN_GRACE, exits with 0. A second signal: exits at once.
 
@@ -61,13 +67,16 @@ enum SidecarCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let settings = try SidecarSettings(environment: EnvironmentReader.processValues)
+    let values = EnvironmentReader.processValues
+    let settings = try SidecarSettings(environment: values)
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
-    let sidecar = SidecarService(settings, certificate: certificate, metrics: metrics, log: log)
+    let sidecar = SidecarService(settings, values, certificate: certificate, metrics: metrics, log: log)
+    let redis = ServedSetting.redis(settings.service.redis, values, log: log)
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { sidecar.readiness }
     try await ServiceList(
-      [admin, sidecar], reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload], log: log
+      [admin, sidecar],
+      reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, redis?.reload], log: log
     ).run()
     return .done
   }
@@ -88,24 +97,30 @@ enum AllCommand: Command {
 
   static func run(_ words: [String]) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let configuration = try AllConfiguration(environment: EnvironmentReader.processValues)
+    let values = EnvironmentReader.processValues
+    let configuration = try AllConfiguration(environment: values)
     let settings = configuration.worker
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)
     let metrics = worker.metrics
     let certificate = ServedCertificate(configuration.sidecar.http, metrics: metrics, log: log)
     let sidecar = SidecarService(
-      configuration.sidecar, beside: worker, certificate: certificate, metrics: metrics, log: log)
+      configuration.sidecar, values, beside: worker, certificate: certificate, metrics: metrics, log: log)
     let dashboard = configuration.dashboard.dashboard.map {
       DashboardService(
         configuration.dashboard, $0, beside: worker, certificate: certificate, metrics: metrics, log: log)
     }
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { worker.readiness }
-    let apps = ServedApps(settings.worker, worker, log: log)
+    let apps = ServedApps(values, settings.worker, worker, log: log)
+    let redis = ServedSetting.redis(settings.service.redis, values, log: log)
+    let policies = ServedSetting.policies(worker, settings.worker.policies, values, log: log)
     // The dashboard before the others, because it may refuse to start before there are jobs in hand.
     try await ServiceList(
       [admin, dashboard, sidecar] + worker.services,
-      reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, apps?.reload], log: log
+      reloads: [
+        certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, apps?.reload, redis?.reload,
+        policies?.reload,
+      ], log: log
     ).run()
     return .done
   }

@@ -47,10 +47,12 @@ struct GatewayExamination {
     while !client.isServing, reason.text == nil, ContinuousClock.now < deadline {
       try? await Task.sleep(for: GatewayExamination.interval)
     }
-    if client.isServing { return Finding(check, .ok, "\(origin) accepts connections") }
+    let proxy = ProxyChoice(for: origin, in: EnvironmentReader.processValues)
+    let way = proxy.map { " through the proxy \($0.address) (\($0.variable))" } ?? ""
+    if client.isServing { return Finding(check, .ok, "\(origin) accepts connections\(way)") }
     let text = reason.text ?? "no answer"
     return Finding(
-      check, .problem, "\(origin) cannot be reached: \(text)",
+      check, .problem, "\(origin) cannot be reached\(way): \(text)",
       fix: ConnectionFix.text(for: text) ?? GatewayExamination.fixOfUnknownReason)
   }
 }

@@ -23,7 +23,7 @@ final class SidecarService: Service {
   private let log: Log
   private let connection: RedisClient?
   private let ownClients: AppClients?
-  /// Nil without a file of apps, and if a worker runs in this process.
+  /// Nil without files, and if a worker runs in this process.
   let apps: ServedApps?
   /// Nil without a Matrix push gateway.
   let matrix: ServedMatrix?
@@ -32,10 +32,12 @@ final class SidecarService: Service {
   private let isAlone: Bool
 
   /// - Parameters:
+  ///   - values: the environment of the process.
   ///   - worker: the worker of this process, whose connections to APNs the sidecar uses.
   ///   - certificate: nil without TLS.
   init(
-    _ settings: SidecarSettings, beside worker: WorkerService? = nil, certificate: ServedCertificate?,
+    _ settings: SidecarSettings, _ values: [String: String], beside worker: WorkerService? = nil,
+    certificate: ServedCertificate?,
     metrics: Metrics, log: Log
   ) {
     self.settings = settings
@@ -55,7 +57,7 @@ final class SidecarService: Service {
       metrics: metrics, log: log)
     matrix = settings.matrix.map { [sidecar] in ServedMatrix(file: $0, sidecar: sidecar, log: log) }
     ownClients = own
-    apps = own.flatMap { own in settings.apps.map { ServedApps($0.file, clients: own, log: log) } }
+    apps = ServedApps(values, apps: settings.apps?.apps ?? [], clients: own, log: log)
     certificate?.add(sidecar.replaceCertificate)
   }
 

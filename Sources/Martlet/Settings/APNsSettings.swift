@@ -29,6 +29,13 @@ struct APNsSettings {
   /// A setting and its other names, by precedence.
   private static func names(_ name: String) -> [String] { [name] + (aliases[name] ?? []) }
 
+  /// Whether the key is in a file.
+  static func namesFile(_ reader: EnvironmentReader) -> Bool {
+    var reader = reader
+    let key = Key(&reader)
+    return !key.hasText && key.path != nil
+  }
+
   private typealias Named = (name: String, value: String)
 
   /// The settings of the provider key.

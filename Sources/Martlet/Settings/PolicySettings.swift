@@ -4,7 +4,7 @@ import Jobs
 /// The settings of delivery policies: the built-in policy, those of a file, quiet hours and time zone.
 package enum PolicySettings {
   private static let zoneName = "MARTLET_TIME_ZONE"
-  private static let fileName = "MARTLET_POLICY_FILE"
+  static let fileName = "MARTLET_POLICY_FILE"
 
   /// Sets the time zone of the process to the configured one. Call it before there are other threads. An invalid zone is reported
   /// by ``read(_:)``.

@@ -10,7 +10,25 @@ package enum RedisSettings {
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
     let certificate = reader.pem("REDIS_CA_CERT")
     let clientCertificate = clientCertificate(&reader)
-    return address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate)
+    guard let endpoint = address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate) else {
+      return nil
+    }
+    guard mayChange(reader) else { return endpoint }
+    let values = reader
+    return endpoint.readAgain {
+      var reader = values
+      let endpoint = address(reader.pem("REDIS_CA_CERT"), &reader, isRequired: true)?.presenting(
+        RedisSettings.clientCertificate(&reader))
+      return reader.faults.count == values.faults.count ? endpoint : nil
+    }
+  }
+
+  /// Whether a part of the endpoint is in a file.
+  static func mayChange(_ reader: EnvironmentReader) -> Bool {
+    reader.string("REDIS_URL") == nil && reader.string("REDIS_URL_FILE") != nil
+      || ["REDIS_CA_CERT", "REDIS_CLIENT_CERT", "REDIS_CLIENT_KEY"].contains { name in
+        reader.string(name).map { !$0.contains("-----BEGIN") } ?? false
+      }
   }
 
   private static func address(

@@ -31,7 +31,6 @@ extension WorkerConfiguration {
     apns = gateway.configuration
     let apps = AppsFile.read(&reader, beside: gateway)
     self.apps = apps?.apps ?? []
-    appsPath = apps?.file.path
     appShares = .init(self.apps)
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment

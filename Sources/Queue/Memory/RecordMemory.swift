@@ -22,7 +22,7 @@ public enum RecordMemory: Sendable, Equatable {
 }
 
 /// How long the record of an accepted job lives, so that all of them fit into ``RecordMemory``.
-enum RecordLifetime {
+enum AffordableLifetime {
   /// Records that expire sooner are of no use to anyone, and those that Redis has not removed yet would outnumber them.
   static let shortest = Duration.seconds(1)
 

@@ -304,11 +304,14 @@ extension ClusterRouter {
     onStateChange?(ready)
   }
 
+  var failure: String? { whyNotReady }
+
   private var whyNotReady: String {
     if let failure = watch.failure { return failure }
     let missing = requiredSlots.filter { topology[$0] == nil }.sorted()
     if let slot = missing.first { return "no server of the cluster has slot \(slot)" }
     let unreachable = topology.servers.filter { servers[$0]?.connection.isReady != true }
-    return unreachable.isEmpty ? "no answer yet" : "\(unreachable[0].summary) does not answer"
+    guard let first = unreachable.first else { return "no answer yet" }
+    return servers[first]?.connection.failure.map { "\(first.summary): \($0)" } ?? "\(first.summary) does not answer"
   }
 }

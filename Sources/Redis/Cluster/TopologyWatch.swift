@@ -16,6 +16,7 @@ final class TopologyWatch {
   var onTopology: (@EventLoop (ClusterTopology) -> Void)?
   /// Why the last question had no answer.
   private(set) var failure: String?
+  private var reasons = ToldReasons()
 
   private let endpoint: RedisEndpoint
   private let seeds: [ClusterTopology.Server]
@@ -66,10 +67,11 @@ final class TopologyWatch {
     case .success(let topology):
       if failure != nil { log.info("the cluster answers again", ["cluster": .init(endpoint.summary)]) }
       failure = nil
+      reasons = ToldReasons()
       note(topology.uncovered)
       onTopology?(topology)
     case .failure(let error):
-      if failure == nil {
+      if reasons.tells("\(error)", at: Clock.monotonicNanoseconds) {
         log.warn(
           "the cluster is not reachable; trying again until it is",
           ["cluster": .init(endpoint.summary), "reason": .init("\(error)")])

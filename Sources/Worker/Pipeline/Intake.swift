@@ -19,7 +19,7 @@ struct Intake {
     case refuse(reason: String)
   }
 
-  let policies: PolicyBook
+  var policies: PolicyBook
   /// A job may not ask for its reply there.
   let queues: [String]
   let mode: DeliveryMode

@@ -20,7 +20,7 @@ final class Pipeline {
   /// Nil in polling-only mode.
   let clients: AppClients?
   let observer: JobObserver
-  private let intake: Intake
+  private var intake: Intake
   private let duplicates: DuplicateCheck
   /// Jobs whose `dedupe` value is new, in this turn of the event loop.
   private var firsts: [Delivery] = []
@@ -65,6 +65,9 @@ final class Pipeline {
     // Weak references would slow down every retain of the pipeline, which lives as long as the permits.
     context.permits.onRelease { [unowned self] in sendWaiting() }
   }
+
+  /// Uses other policies for the jobs that are claimed from now on.
+  func replace(policies: PolicyBook) { intake.policies = policies }
 
   // MARK: - Claimed
 

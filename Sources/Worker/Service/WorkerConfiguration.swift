@@ -21,8 +21,6 @@ package struct WorkerConfiguration: Sendable {
   package var apns: APNsConfiguration?
   /// Without them, and without ``apns``, the worker is in polling-only mode.
   package var apps: [APNsApp] = []
-  /// The file with the apps, which is read again on SIGHUP; nil without apps.
-  package var appsPath: String?
   /// The app of jobs and tokens that do not name one.
   package var bundleID: String?
   package var defaultEnvironment = PushEnvironment.production

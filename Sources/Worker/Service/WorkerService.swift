@@ -4,6 +4,7 @@ package import EventLoop
 package import Events
 package import HTTPServer
 import Jobs
+package import Policy
 import Redis
 import PushModel
 import Registry
@@ -132,6 +133,9 @@ package final class WorkerService {
     context.window.configure(shares: appShares)
     pipeline.sendWaiting()
   }
+
+  /// Replaces the delivery policies. Jobs in hand keep theirs.
+  package func replace(policies: PolicyBook) { pipeline.replace(policies: policies) }
 
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse { reporter.readiness(isStopping: phase != .running) }

@@ -183,7 +183,6 @@ struct AppsFileTests {
     let values = ["REDIS_URL": "redis://localhost", "MARTLET_APPS": directory.file]
     let configuration = try WorkerSettings(environment: values).worker
     #expect(configuration.apps.map(\.name) == ["com.a"])
-    #expect(configuration.appsPath == directory.file)
     #expect(try SidecarSettings(environment: values).sidecar.missingAPNsVariables == [])
     try directory.write(apps: AppsDirectory.entry("com.a", more: #","share":0"#))
     let path = directory.file

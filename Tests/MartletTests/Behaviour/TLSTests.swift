@@ -124,13 +124,13 @@ import Testing
   @Test func `without files to read again SIGHUP is logged and ends nothing`() async throws {
     let message = "SIGHUP: nothing to read again"
     for command in ["sidecar", "all"] {
-      let service = try await fleet.sidecar(command)
+      let service = try await fleet.sidecar(command, isPollingOnly: true)
       service.process.signal(SIGHUP)
       try await service.process.line("the signal") { $0.contains(message) }
       try await expectAnswer(of: service)
       #expect(try await service.stop() == 0)
     }
-    let worker = try await fleet.worker()
+    let worker = try await fleet.worker(isPollingOnly: true)
     worker.process.signal(SIGHUP)
     try await worker.process.line("the signal") { $0.contains(message) }
     #expect(try await worker.get("/healthz").status == 200)

@@ -24,7 +24,7 @@ struct RecordMemoryTests {
 
   @Test func `records live as long as they fit`() {
     func lifetime(_ budget: Double, _ perSecond: Double) -> Duration {
-      RecordLifetime.affordable(budget, .init(average: perSecond, latest: perSecond), atMost: .seconds(86_400))
+      AffordableLifetime.affordable(budget, .init(average: perSecond, latest: perSecond), atMost: .seconds(86_400))
     }
     #expect(lifetime(10e6, 0) == .seconds(86_400))
     #expect(lifetime(10e6, 100) == .seconds(86_400))

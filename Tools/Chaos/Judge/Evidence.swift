@@ -11,6 +11,8 @@ struct Evidence: Sendable {
   var connections: [Int: [(since: UInt64, worker: Int)]] = [:]
   /// Times during which the clock of a worker was wrong, unix nanoseconds.
   var clockJumps: [ClosedRange<UInt64>] = []
+  /// Whether Redis was full for some time: records that lay there have made room then, and others were left out.
+  var wasFull = false
   /// When dead letters were requeued, by job id, unix nanoseconds.
   var requeued: [String: [UInt64]] = [:]
   /// `id: reason` of each dead letter at the end.

@@ -58,6 +58,7 @@ struct Judge {
 
   private mutating func judgeEnd(of job: ProducedJob, _ record: JobRecord?, _ pushes: [LedgerPush]) {
     guard let record, record.isFinal else {
+      if record == nil, evidence.wasFull { return judgeWithoutRecord(job, pushes) }
       return verdict.add(.missing, "\(job.id): \(record.map { "it is \($0.status)" } ?? "no record")")
     }
     let reached = Set(pushes.filter(\.isAccepted).map(\.token))
@@ -72,6 +73,22 @@ struct Judge {
       }
       let mustReach = record.status == "accepted" || hadDevice(user, device, job, record)
       if mustReach, !reached.contains(device) { verdict.add(.missing, "\(job.id): \(record.status), \(device)") }
+    }
+  }
+
+  /// The journal alone tells what became of the job. Without a push its user had no device, or has lost it meanwhile.
+  private mutating func judgeWithoutRecord(_ job: ProducedJob, _ pushes: [LedgerPush]) {
+    let reached = Set(pushes.filter(\.isAccepted).map(\.token))
+    switch job.addressee {
+    case .devices(let devices):
+      let missing = devices.filter { !reached.contains($0) }
+      if let first = missing.first {
+        verdict.add(.missing, "\(job.id): no record, and \(missing.count) devices, such as \(first)")
+      }
+    case .user(let user, let device):
+      let start = max(job.sent, job.notBefore ?? 0)
+      let wasOwner = evidence.ownership.ownedThroughout(user, device, job.sent...(start + Judge.waitNanoseconds))
+      if wasOwner, !reached.contains(device) { verdict.add(.missing, "\(job.id): no record, and not \(device)") }
     }
   }
 

@@ -42,6 +42,7 @@ final class Run {
   }
 
   func execute() async throws -> Report {
+    evidence.wasFull = plan.steps.contains { $0.kind == .redisFull }
     watch = .every(Run.watchInterval) { [unowned self] in
       for seat in fleet.seats {
         seat.observe()
