@@ -48,7 +48,7 @@ struct MemoryExamination {
     // A sample may tell too much.
     let all = max(Double(used), sum)
     let largest = (known.map { ($0.key.rawValue, $0.value) } + [(MemoryPart.other.rawValue, all - sum)])
-      .map { (name: $0, percent: Int(($1 / all * 100).rounded())) }.filter { $0.percent > 0 }
+      .map { (name: $0, percent: ($1 / all * 100).rounded().integer(in: 0...100) ?? 0) }.filter { $0.percent > 0 }
       .sorted { ($1.percent, $0.name) < ($0.percent, $1.name) }
     return ": " + largest.map { "\($0.name) \($0.percent) %" }.joined(separator: ", ")
   }

@@ -27,7 +27,7 @@ public struct MemoryReport: Sendable, Equatable {
   /// `91 % of 40 MB`; without a limit `12 MB, no limit`.
   public var usage: String {
     guard let maximum = server.maximum else { return "\(MemoryText.bytes(server.used)), no limit" }
-    return "\(Int(server.share * 100)) % of \(MemoryText.bytes(maximum))"
+    return "\((server.share * 100).integer(in: NumberRange.counts) ?? 0) % of \(MemoryText.bytes(maximum))"
   }
 
   /// What that means for the records: `records of accepted jobs live 7 min instead of 24 h`. Nil if they live as long as they should.
@@ -94,7 +94,9 @@ public struct MemoryReport: Sendable, Equatable {
       let longest = value["longestRecordSeconds"]?.integer(in: durations)
     else { return nil }
     self.init(
-      stage: stage, server: ServerMemory(used: Int64(used), maximum: value["maximumBytes"]?.count.map(Int64.init)),
+      stage: stage,
+      server: ServerMemory(
+        used: Int64(used), maximum: value["maximumBytes"]?.count.flatMap { $0 > 0 ? Int64($0) : nil }),
       lifetime: .seconds(lifetime), longestLifetime: .seconds(longest))
     since = value["since"]?.time
     lastShort = value["lastShort"]?.time
@@ -112,9 +114,10 @@ public enum MemoryText {
       value /= 1024
       unit += 1
     }
-    let tenths = Int64((value * 10).rounded())
+    let tenths = (value * 10).rounded().integer(in: NumberRange.counts) ?? 0
+    // From 10 on, and without a fraction.
     let isWhole = unit == 0 || tenths >= 100 || tenths % 10 == 0
-    return (isWhole ? "\(Int64(value.rounded()))" : "\(tenths / 10).\(tenths % 10)") + " \(units[unit])"
+    return (isWhole ? "\((tenths + 5) / 10)" : "\(tenths / 10).\(tenths % 10)") + " \(units[unit])"
   }
 
   /// `7 min`, in the largest unit of which there are at least two; hours from 2 h.

@@ -1,4 +1,5 @@
 import EventLoop
+import JSON
 
 /// How much of Redis the records of accepted jobs may take: the setting `MARTLET_RECORD_MEMORY`.
 public enum RecordMemory: Sendable, Equatable {
@@ -30,7 +31,8 @@ enum AffordableLifetime {
   static func affordable(_ budget: Double, _ rate: RecordRate.PerSecond, atMost longest: Duration) -> Duration {
     let perSecond = rate.counting(within: budget)
     guard perSecond * Double(longest.milliseconds) / 1000 > budget else { return longest }
-    return max(shortest, .milliseconds(Int64(budget / perSecond * 1000)))
+    let seconds = budget / perSecond
+    return max(shortest, .milliseconds((seconds * 1000).integer(in: 0...longest.milliseconds) ?? 0))
   }
 }
 

@@ -123,6 +123,9 @@ struct RecordMemoryTests {
     let read = try #require(MemoryReport(try JSONValue(parsing: report.object.bytes)))
     #expect(read == report)
     #expect(MemoryReport(try JSONValue(parsing: Array(#"{"stage":"none","usedBytes":1}"#.utf8))) == nil)
+    // Whoever writes a heartbeat with nonsense ends no reader.
+    let text = #"{"stage":"full","usedBytes":9,"maximumBytes":0,"recordSeconds":0,"longestRecordSeconds":0}"#
+    #expect(MemoryReport(try JSONValue(parsing: Array(text.utf8)))?.usage == "9 bytes, no limit")
   }
 
   @Test func `the worst of a fleet's reports is shown`() {
