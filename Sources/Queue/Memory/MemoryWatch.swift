@@ -39,7 +39,7 @@ public final class MemoryWatch {
   private var room = RecordRoom()
 
   /// How much may be written now.
-  public var stage: MemoryStage { room.stage(from: readStage) }
+  public private(set) var stage = MemoryStage.ample
 
   /// - Parameter isElected: whether this worker is the one of the fleet that makes room.
   public init(
@@ -106,15 +106,22 @@ public final class MemoryWatch {
     return true
   }
 
+  /// A record is written. `bytes`: those of its text and its job's id.
+  public func noteRecord(_ bytes: Int, isAccepted: Bool) {
+    let bytes = bytes + RecordSize.overhead
+    if isAccepted { counters.recorded(bytes) }
+    note(bytes)
+  }
+
   /// These are written beside a job.
-  private func note(_ settlement: Settlement, isAccepted: Bool) {
-    var bytes = 0
-    if let record = settlement.record, record.isKept {
-      bytes = record.json.count + record.jobID.utf8.count + RecordSize.overhead
-      if isAccepted { counters.recorded(bytes) }
-    }
-    for notification in settlement.notifications { bytes += notification.json.count * notification.readers.count }
-    if room.take(bytes), readStage == .ample { ask() }
+  public func note(_ notifications: [Settlement.Notification]) {
+    for notification in notifications { note(notification.json.count * notification.readers.count) }
+  }
+
+  private func note(_ bytes: Int) {
+    guard room.take(bytes) else { return }
+    stage = room.stage(from: readStage)
+    if readStage == .ample, room.isWorthAsking { ask() }
   }
 
   private func noteLeftOut() {
@@ -128,23 +135,20 @@ public final class MemoryWatch {
     return place.flatMap { stages.indices.contains($0) ? stages[$0] : nil } ?? stage
   }
 
-  /// Leaves out what is not written while Redis is full: everything but the job, and a record that takes no more than the job frees
-  /// or replaces one. Notes the rest.
-  ///
-  /// - Parameters:
-  ///   - element: what the job frees.
-  ///   - replaces: whether there is a record of an earlier attempt.
-  ///   - isAccepted: whether the job was accepted.
-  public func trim(_ settlement: inout Settlement, element: [UInt8], replaces: Bool, isAccepted: Bool = false) {
-    defer { note(settlement, isAccepted: isAccepted) }
-    guard stage == .full else { return }
+  /// Returns a settlement without what is not written while Redis is full: everything but the job, and a record that takes no more than the job frees
+  /// or replaces one. `element` is what the job frees; `replaces`: there is a record of an earlier attempt.
+  public func trimmed(_ settlement: Settlement, element: [UInt8], replaces: Bool) -> Settlement {
+    var settlement = settlement
     settlement.notifications = []
     settlement.events = []
-    guard let record = settlement.record, !replaces else { return }
-    if case .acknowledge = settlement.verb, record.json.count + RecordSize.overhead <= element.count { return }
+    guard let record = settlement.record, !replaces else { return settlement }
+    if case .acknowledge = settlement.verb, record.json.count + RecordSize.overhead <= element.count {
+      return settlement
+    }
     settlement.record = nil
     settlement.replyTo = nil
     noteLeftOut()
+    return settlement
   }
 
   // MARK: - Looking
@@ -207,6 +211,7 @@ public final class MemoryWatch {
     if next != .ample { lastShort = now }
     if next != readStage { enter(next, at: now) }
     room.endReading(fullest, servers: found.count, share: counters.shareOfRecords)
+    stage = room.stage(from: next)
     guard next != .ample, isElected() else { return }
     sweep.start(servers: stages.indices.filter { stages[$0] != .ample })
   }

@@ -9,11 +9,14 @@ struct RecordRoom {
   private var full = Int.max
   private var least = 0
 
-  /// Returns true if what was written may have brought Redis to the next stage, and it should be asked.
+  /// Returns true if what was written may have brought Redis to the next stage.
   mutating func take(_ bytes: Int) -> Bool {
     written &+= bytes
-    return written > short && short > least
+    return written > short
   }
+
+  /// Whether Redis should be asked when that may be so.
+  var isWorthAsking: Bool { short > least }
 
   func stage(from stage: MemoryStage) -> MemoryStage {
     written <= short ? stage : max(stage, written <= full ? .short : .full)

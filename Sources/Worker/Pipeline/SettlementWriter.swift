@@ -32,20 +32,22 @@ struct SettlementWriter {
     let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
     var record: Settlement.Record?
     if hasRecord || replyTo != nil {
+      let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate)
+      if !isLeftOut { memory.noteRecord(json.count + delivery.id.utf8.count, isAccepted: isAccepted) }
       record = Settlement.Record(
-        jobID: delivery.id,
-        json: delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate),
-        timeToLive: isAccepted ? memory.lifetime : memory.longestLifetime,
-        author: hasRecord ? delivery.state.recordAuthor : nil)
-      record?.isKept = !isLeftOut
+        jobID: delivery.id, json: json, timeToLive: isAccepted ? memory.lifetime : memory.longestLifetime,
+        author: hasRecord ? delivery.state.recordAuthor : nil, isKept: !isLeftOut,
+        livesLonger: !isAccepted && memory.lifetime < memory.longestLifetime)
     }
-    var settlement = Settlement(
+    let notes = notifications.records(of: delivery, outcome.status, at: now)
+    let settlement = Settlement(
       verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
-      notifications: notifications.records(of: delivery, outcome.status, at: now),
-      locator: outcome.isAcknowledged ? nil : delivery.locator,
+      notifications: notes, locator: outcome.isAcknowledged ? nil : delivery.locator,
       events: events.events(of: delivery, as: outcome, at: now))
-    memory.trim(
-      &settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord, isAccepted: isAccepted)
+    if memory.stage == .full {
+      return memory.trimmed(settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord)
+    }
+    if !notes.isEmpty { memory.note(notes) }
     return settlement
   }
 
@@ -64,8 +66,7 @@ struct SettlementWriter {
       .bury(letter: letter.bytes, at: now), record: record(result, nonce: claim.envelope.nonce))
     settlement.locator = Settlement.Locator(jobID: id)
     settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
-    memory.trim(&settlement, element: claim.element, replaces: false)
-    return settlement
+    return memory.stage == .full ? memory.trimmed(settlement, element: claim.element, replaces: false) : settlement
   }
 
   /// The record of a job that Redis buried for its size; nil if its id is unknown.

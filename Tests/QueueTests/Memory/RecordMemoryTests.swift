@@ -80,10 +80,11 @@ struct RecordMemoryTests {
     _ = room.take(100)
     room.endReading(ServerMemory(used: 8000, maximum: 10_000), servers: 3, share: 0.5)
     #expect(!room.take(650) && room.take(1))
+    #expect(room.isWorthAsking)
     // So close to the next stage Redis is not asked for each record.
     room.beginReading()
     room.endReading(ServerMemory(used: 8450, maximum: 10_000), servers: 1, share: 1)
-    #expect(!room.take(60) && room.stage(from: .ample) == .short)
+    #expect(room.take(60) && !room.isWorthAsking && room.stage(from: .ample) == .short)
     room.beginReading()
     room.endReading(ServerMemory(used: 8450), servers: 1, share: 1)
     #expect(!room.take(1_000_000) && room.stage(from: .ample) == .ample)
