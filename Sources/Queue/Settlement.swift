@@ -22,24 +22,18 @@ public struct Settlement: Sendable, Equatable {
   public struct Record: Sendable, Equatable {
     public var jobID: String
     public var json: [UInt8]
+    /// Zero if it is not kept: only ``Settlement/replyTo`` gets it.
     public var timeToLive: Duration
     /// The author of the last record that the job itself wrote, ``AttemptState/recordAuthor``.
     public var author: String?
-    /// False if only ``Settlement/replyTo`` gets it.
-    public var isKept: Bool
-    /// Whether it lives longer than those of accepted jobs do at present.
-    public var livesLonger: Bool
 
-    public init(
-      jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil, isKept: Bool = true,
-      livesLonger: Bool = false
-    ) {
+    var isKept: Bool { timeToLive > .zero }
+
+    public init(jobID: String, json: [UInt8], timeToLive: Duration, author: String? = nil) {
       self.jobID = jobID
       self.json = json
       self.timeToLive = timeToLive
       self.author = author
-      self.isKept = isKept
-      self.livesLonger = livesLonger
     }
   }
 
@@ -84,10 +78,13 @@ public struct Settlement: Sendable, Equatable {
   var hasRecords: Bool { record != nil || replyTo != nil || !notifications.isEmpty || !events.isEmpty }
 
   /// Whether this acknowledges a first attempt, with at most a record: many of these are written by one script, which gives all
-  /// records the lifetime of those of accepted jobs.
-  var isPlain: Bool {
+  /// records one lifetime. `timeToLive` is that of the others, and is set by the first.
+  func isPlain(_ timeToLive: inout Duration?) -> Bool {
     guard case .acknowledge = verb, replyTo == nil, notifications.isEmpty, events.isEmpty else { return false }
-    return record.map { $0.author == nil && !$0.livesLonger } ?? true
+    guard let record else { return true }
+    guard record.author == nil, timeToLive == nil || timeToLive == record.timeToLive else { return false }
+    timeToLive = record.timeToLive
+    return true
   }
 }
 

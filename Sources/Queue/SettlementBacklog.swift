@@ -63,11 +63,12 @@ struct SettlementBacklog {
     pending[queueIndex] = []
     var batch = SettlementBatch()
     batch.acknowledgements.reserveCapacity(entries.count)
+    var timeToLive: Duration?
     // A loop: closures that are isolated check their executor at every call.
     for entry in entries where !entry.claim.isFenced {
       if mustBeRecorded(entry) {
         batch.unrecorded.append(entry)
-      } else if entry.settlement.isPlain {
+      } else if entry.settlement.isPlain(&timeToLive) {
         batch.acknowledgements.append(entry)
       } else {
         batch.others.append(entry)

@@ -34,11 +34,11 @@ struct SettlementBacklogTests {
   }
 
   @Test func `one script writes records with one lifetime`() {
-    func recorded(livesLonger: Bool) -> PendingSettlement {
-      let record = Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(5), livesLonger: livesLonger)
+    func recorded(_ seconds: Int64) -> PendingSettlement {
+      let record = Settlement.Record(jobID: "a", json: [], timeToLive: .seconds(seconds))
       return pending(Settlement(.acknowledge, record: record))
     }
-    let entries = [pending(), recorded(livesLonger: false), recorded(livesLonger: true), pending()]
+    let entries = [pending(), recorded(5), recorded(60), pending()]
     var backlog = SettlementBacklog(queueCount: 1)
     for entry in entries { backlog.append(entry) }
     let batch = backlog.takeBatch(queueIndex: 0)

@@ -35,9 +35,9 @@ struct SettlementWriter {
       let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate)
       if !isLeftOut { memory.noteRecord(json.count + delivery.id.utf8.count, isAccepted: isAccepted) }
       record = Settlement.Record(
-        jobID: delivery.id, json: json, timeToLive: isAccepted ? memory.lifetime : memory.longestLifetime,
-        author: hasRecord ? delivery.state.recordAuthor : nil, isKept: !isLeftOut,
-        livesLonger: !isAccepted && memory.lifetime < memory.longestLifetime)
+        jobID: delivery.id, json: json,
+        timeToLive: isLeftOut ? .zero : isAccepted ? memory.lifetime : memory.longestLifetime,
+        author: hasRecord ? delivery.state.recordAuthor : nil)
     }
     let notes = notifications.records(of: delivery, outcome.status, at: now)
     let settlement = Settlement(
