@@ -45,11 +45,7 @@ public final class AppClients {
     directory = AppDirectory(apps: apps, fallback: fallback)
     clients = Array(repeating: nil, count: directory.configurations.count)
     gateways = AppClients.gateways(of: directory)
-    if let index = directory.configurationOfFallback {
-      let client = client(at: index)
-      self.fallback = AppTarget(production: client, sandbox: client, environment: nil)
-      fallbackClient = client
-    }
+    useFallback()
     ClientGauges.register(metrics) { [weak self] in self?.all ?? [] }
     metrics.gauge(
       "martlet_apns_unreachable_gateways", labels: ["gateway"],
@@ -91,11 +87,9 @@ public final class AppClients {
     directory = new
     gateways = AppClients.gateways(of: new)
     clients = new.configurations.map { kept.removeValue(forKey: $0.identity) }
-    if change.isFallbackChanged, let index = new.configurationOfFallback {
-      let client = client(at: index)
-      fallback = AppTarget(production: client, sandbox: client, environment: nil)
-      fallbackClient = client
-      if !isShutDown { client.start() }
+    if change.isFallbackChanged {
+      useFallback()
+      if !isShutDown { fallbackClient?.start() }
     }
     for client in kept.values { retire(client) }
     if !isShutDown { watch() }
@@ -125,6 +119,13 @@ public final class AppClients {
     if isShutDown { client.shutdown() }
     clients[index] = client
     return client
+  }
+
+  private func useFallback() {
+    guard let index = directory.configurationOfFallback else { return }
+    let client = client(at: index)
+    fallback = AppTarget(production: client, sandbox: client, environment: nil)
+    fallbackClient = client
   }
 
   private func retire(_ client: APNsClient) {

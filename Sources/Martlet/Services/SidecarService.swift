@@ -57,7 +57,7 @@ final class SidecarService: Service {
       metrics: metrics, log: log)
     matrix = settings.matrix.map { [sidecar] in ServedMatrix(file: $0, sidecar: sidecar, log: log) }
     ownClients = own
-    apps = ServedApps(values, apps: settings.apps?.apps ?? [], clients: own, log: log)
+    apps = ServedApps(values, apps: settings.apps ?? [], clients: own, log: log)
     certificate?.add(sidecar.replaceCertificate)
   }
 
@@ -141,7 +141,7 @@ extension SidecarSettings {
   @EventLoop
   fileprivate func clients(_ metrics: Metrics, _ log: Log) -> AppClients? {
     guard gateway.configuration != nil || apps != nil else { return nil }
-    return AppClients(fallback: gateway.configuration, apps: apps?.apps ?? [], metrics: metrics, log: log)
+    return AppClients(fallback: gateway.configuration, apps: apps ?? [], metrics: metrics, log: log)
   }
 }
 

@@ -15,7 +15,7 @@ struct ChannelSettings {
   init(_ reader: inout EnvironmentReader) {
     let settings = APNsSettings.read(&reader)
     self.init(
-      apps: AppsFile.read(&reader, beside: settings)?.apps ?? [], fallback: settings.configuration,
+      apps: AppsFile.read(&reader, beside: settings) ?? [], fallback: settings.configuration,
       bundleID: settings.bundleID, defaultEnvironment: settings.defaultEnvironment)
   }
 

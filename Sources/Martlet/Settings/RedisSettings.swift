@@ -8,19 +8,20 @@ package enum RedisSettings {
 
   /// Returns the endpoint, or nil if it is absent or invalid. Reports faults, and missing settings if `isRequired`.
   static func read(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
-    let certificate = reader.pem("REDIS_CA_CERT")
-    let clientCertificate = clientCertificate(&reader)
-    guard let endpoint = address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate) else {
-      return nil
-    }
+    guard let endpoint = readOnce(&reader, isRequired: isRequired) else { return nil }
     guard mayChange(reader) else { return endpoint }
     let values = reader
     return endpoint.readAgain {
       var reader = values
-      let endpoint = address(reader.pem("REDIS_CA_CERT"), &reader, isRequired: true)?.presenting(
-        RedisSettings.clientCertificate(&reader))
+      let endpoint = readOnce(&reader, isRequired: true)
       return reader.faults.count == values.faults.count ? endpoint : nil
     }
+  }
+
+  private static func readOnce(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
+    let certificate = reader.pem("REDIS_CA_CERT")
+    let clientCertificate = clientCertificate(&reader)
+    return address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate)
   }
 
   /// Whether a part of the endpoint is in a file.

@@ -20,7 +20,7 @@ package struct SidecarSettings {
   var maximumDevices: Int
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
-  var apps: (file: AppsFile, apps: [APNsApp])?
+  var apps: [APNsApp]?
   /// The file of the Matrix push gateway. Nil without `MARTLET_MATRIX`.
   let matrix: MatrixFile?
 

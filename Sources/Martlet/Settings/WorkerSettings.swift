@@ -30,7 +30,7 @@ extension WorkerConfiguration {
     let gateway = APNsSettings.read(&reader)
     apns = gateway.configuration
     let apps = AppsFile.read(&reader, beside: gateway)
-    self.apps = apps?.apps ?? []
+    self.apps = apps ?? []
     appShares = .init(self.apps)
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment

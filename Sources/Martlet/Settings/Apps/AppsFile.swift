@@ -21,16 +21,16 @@ struct AppsFile: Sendable {
     ownKey = configuration?.keyNames.first
   }
 
-  /// The file of the setting, and its apps. Reports every fault. Nil if the setting is absent. `gateway` has the `APNS_*` settings.
+  /// The apps of the file of the setting. Reports every fault. Nil if the setting is absent. `gateway` has the `APNS_*` settings.
   static func read(
     _ reader: inout EnvironmentReader, beside gateway: APNsSettings
-  ) -> (file: AppsFile, apps: [APNsApp])? {
+  ) -> [APNsApp]? {
     guard let path = reader.path(AppsFile.setting) else { return nil }
     let file = AppsFile(
       path: path, defaultEnvironment: gateway.defaultEnvironment, beside: gateway.configuration)
     let (apps, faults) = file.read()
     reader.report(AppsFile.setting, path, faults)
-    return (file, apps)
+    return apps
   }
 
   /// Returns the apps and every fault of the file. The apps are to be used only if there is no fault.
