@@ -152,7 +152,7 @@ extension QueueScripts {
   ///
   /// `producersBytes(element)` returns the length of the job in an envelope. `bury(element, head, size)` writes a dead
   /// letter, with the envelope `head` if the element has none yet; it returns false, and writes nothing, if the key
-  /// holds another type. `buried` lists the size and the beginning of each job, and `dropped` counts the letters that
+  /// holds another type or may not be written. `buried` lists the size and the beginning of each job, and `dropped` counts the letters that
   /// were deleted because there were too many.
   private static let burying = """
     local buried, dropped = {}, 0
@@ -168,7 +168,7 @@ extension QueueScripts {
       local attempts = (string.match(element, '^MARTLET1 %d+ (%d+) ') or 0) + 1
       if head then attempts = 1 end
       local line = '{"reason":"\(Job.tooLarge)","at":' .. at .. ',"attempts":' .. attempts .. '}\\n'
-      redis.call('ZADD', dead, at, line .. (head or '') .. element)
+      if type(redis.pcall('ZADD', dead, at, line .. (head or '') .. element)) == 'table' then return false end
       dropped = dropped + redis.call('ZREMRANGEBYRANK', dead, 0, \(-1 - QueueLimits.maximumDeadLetters))
       buried[#buried + 1] = {size, (head or '') .. string.sub(element, 1, \(QueueLimits.buriedBeginning))}
       return true

@@ -41,19 +41,18 @@ extension QueueScripts {
   static let handBackAll = RedisScript(
     keys: ["inflight", "landing", "queue", "seal"], arguments: ["most"],
     """
+    \(placing)
     local kind, word = redis.call('TYPE', queue).ok, redis.call('GET', seal)
     if kind ~= 'none' and kind ~= 'list' or not word then return 0 end
     local landed = redis.call('LLEN', landing)
     local left = math.min(tonumber(most), landed + redis.call('LLEN', inflight))
     local back, bytes = 0, 0
     while back < left and bytes < \(QueueLimits.claimBytes) do
-      local job
-      if back < landed then
-        job = redis.call('LPOP', landing)
-      else
-        job = '\(Seal.marker)' .. word .. ' ' .. redis.call('LPOP', inflight)
-      end
-      redis.call('RPUSH', queue, job)
+      local list, head = landing, ''
+      if back >= landed then list, head = inflight, '\(Seal.marker)' .. word .. ' ' end
+      local job = redis.call('LPOP', list)
+      local refused = place(list, job, 'RPUSH', queue, head .. job)
+      if refused then return refused end
       back = back + 1
       bytes = bytes + #job
     end
@@ -76,33 +75,36 @@ extension QueueScripts {
       "heartbeat", "inflight", "queue", "workers", "dead", "tombstone", "landing", "seal", "drained",
     ], arguments: ["worker", "most", "crashes", "at", "head", "ttl"],
     """
+    \(placing)
     local word = redis.call('GET', seal)
     if redis.call('EXISTS', heartbeat) == 1 or not word then return {-1, 0, 0, 0, {}} end
     local kind, grave = redis.call('TYPE', queue).ok, redis.call('TYPE', dead).ok
     if kind ~= 'none' and kind ~= 'list' or grave ~= 'none' and grave ~= 'zset' then return {-1, 0, 0, 0, {}} end
     local back, buried, bytes, letters = 0, 0, 0, {}
     while back + buried < tonumber(most) and bytes < \(QueueLimits.claimBytes) do
-      local job = redis.call('LPOP', landing)
+      local job, refused = redis.call('LPOP', landing), nil
       if job then
-        redis.call('RPUSH', queue, job)
+        refused = place(landing, job, 'RPUSH', queue, job)
         back = back + 1
       else
-        job = redis.call('LPOP', inflight)
-        if not job then break end
+        local held = redis.call('LPOP', inflight)
+        if not held then break end
+        job = held
         local _, last, count = string.find(job, '^MARTLET1 (%d+) ')
         local _, first, state = string.find(job, '^MARTLET1 %d+ %d+ %S+ (%d+)\\n')
         count = tonumber(count or 0) + 1
         if last then job = 'MARTLET1 ' .. count .. ' ' .. string.sub(job, last + 1) end
         if count > tonumber(crashes) then
-          redis.call('ZADD', dead, at, head .. job)
+          refused = place(inflight, held, 'ZADD', dead, at, head .. job)
           buried = buried + 1
           letters[buried] = string.sub(job, 1, (first or 0) + (state or 0) + \(QueueLimits.buriedBeginning))
         else
           if last then job = '\(Seal.marker)' .. word .. ' ' .. job end
-          redis.call('RPUSH', queue, job)
+          refused = place(inflight, held, 'RPUSH', queue, job)
           back = back + 1
         end
       end
+      if refused then return refused end
       bytes = bytes + #job
     end
     local dropped = 0
@@ -143,7 +145,11 @@ extension QueueScripts {
       local due = redis.call('ZRANGE', set, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
       for i = #due, 1, -1 do
         redis.call('ZREM', set, due[i])
-        redis.call('RPUSH', queue, word .. due[i])
+        local pushed = redis.pcall('RPUSH', queue, word .. due[i])
+        if type(pushed) == 'table' then
+          redis.call('ZADD', set, now, due[i])
+          return pushed
+        end
         moved = moved + 1
       end
       left = count - #due
@@ -181,7 +187,11 @@ extension QueueScripts {
     for place = 1, math.min(#fields, tonumber(most)) do
       local job = redis.call('HGET', jobs, fields[place])
       redis.call('HDEL', jobs, fields[place])
-      redis.call('RPUSH', queue, '\(Seal.marker)' .. word .. ' ' .. job)
+      local pushed = redis.pcall('RPUSH', queue, '\(Seal.marker)' .. word .. ' ' .. job)
+      if type(pushed) == 'table' then
+        redis.call('HSET', jobs, fields[place], job)
+        return pushed
+      end
     end
     return math.max(0, #fields - most)
     """)

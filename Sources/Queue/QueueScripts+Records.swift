@@ -64,16 +64,19 @@ extension QueueScripts {
   /// - `events`: a JSON array of events.
   static let leftArguments = ["json", "ttl", "author", "notifications", "events"]
 
-  /// Lua: `leave(dropped)` writes the record, the reply, the notification records and the events. Returns a
-  /// ``SettleAnswer``, with the number of dead letters that were deleted.
+  /// Lua: `leave(dropped)` writes the record, the reply, the notification records and the events. What Redis refuses is left
+  /// out: the job has left already. Returns a ``SettleAnswer``, with the number of dead letters that were deleted.
   static let leaving = """
     \(writing)
     \(answering)
     \(keeping)
     local function leave(dropped)
-      local isWritten, key, refusal = true, readers, nil
+      local isWritten, key, refusal, leftOut = true, readers, nil, nil
       if json ~= '' then
-        if record ~= inflight then isWritten = write(record, json, ttl, author) end
+        if record ~= inflight then
+          local isRun, result = pcall(write, record, json, ttl, author)
+          if isRun then isWritten = result else leftOut = type(result) == 'table' and result.err or result end
+        end
         if reply ~= inflight then answer(reply, json) end
       end
       for _, notification in ipairs(cjson.decode(notifications)) do
@@ -88,7 +91,7 @@ extension QueueScripts {
         local added = \(EventStream.append(to: "stream", "event"))
         if type(added) == 'table' and added.err then refusal = added.err end
       end
-      if refusal then return {1 + dropped, isWritten and 1 or 0, refusal} end
+      if refusal or leftOut then return {1 + dropped, isWritten and 1 or 0, refusal or '', leftOut or ''} end
       return isWritten and 1 + dropped or {1 + dropped}
     end
     """

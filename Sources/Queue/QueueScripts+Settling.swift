@@ -12,6 +12,12 @@ extension QueueScripts {
     end
     """
 
+  /// Lua: `put(...)` runs the command by which the job that was taken reaches its next place, as `place` does.
+  private static let putting = """
+    \(placing)
+    local function put(...) return place(mode ~= 'at-most-once' and inflight, element, ...) end
+    """
+
   /// Acknowledges many jobs in their first attempt, each with its record or none.
   ///
   /// Jobs mostly end in the order in which they were claimed. Those that are the oldest of the list leave it together, and
@@ -28,7 +34,7 @@ extension QueueScripts {
     keys: ["inflight", "records..."], arguments: ["mode", "ttl", "count", "first", "last", "together", "jobs..."],
     """
     \(writing)
-    local answer, total, left = {}, #KEYS - records, 0
+    local answer, total, left, refusal = {}, #KEYS - records, 0, nil
     if mode == 'at-most-once' then
       redis.call('DEL', inflight)
     else
@@ -48,10 +54,12 @@ extension QueueScripts {
       end
       if taken == 0 then
         answer[#answer + 1] = place - 1
-      elseif record ~= '' and not write(KEYS[records + place], record, ttl, '') then
-        answer[#answer + 1] = -place
+      elseif record ~= '' then
+        local isRun, isWritten = pcall(write, KEYS[records + place], record, ttl, '')
+        if not isRun then refusal = isWritten elseif not isWritten then answer[#answer + 1] = -place end
       end
     end
+    if refusal then answer[#answer + 1] = type(refusal) == 'table' and refusal.err or refusal end
     return answer
     """)
 
@@ -84,6 +92,7 @@ extension QueueScripts {
       + leftArguments,
     """
     \(taking)
+    \(putting)
     \(leaving)
     \(ControlScripts.locating)
     \(ControlScripts.changing)
@@ -94,7 +103,8 @@ extension QueueScripts {
     \(RedisScript.clock)
     if score == '' then score = string.format('%.0f', now + delay) end
     if paused ~= '' and redis.pcall('HEXISTS', held, paused) ~= 1 then score = string.format('%.0f', now) end
-    redis.call('ZADD', target, score, moved)
+    local refused = put('ZADD', target, score, moved)
+    if refused then return refused end
     if before and before ~= moved then redis.call('ZREM', replaced, before) end
     if due ~= inflight then
       local stays = string.format('%.0f', math.max(score - now, 0) + outlives)
@@ -113,19 +123,21 @@ extension QueueScripts {
     keys: ["inflight", "queue"], arguments: ["mode", "element", "sealed"],
     """
     \(taking)
+    \(putting)
     local kind = redis.call('TYPE', queue).ok
     if kind ~= 'none' and kind ~= 'list' then return -1 end
     if not take() then return 0 end
-    redis.call('RPUSH', queue, sealed)
-    return 1
+    return put('RPUSH', queue, sealed) or 1
     """)
 }
 
 /// The answer of ``QueueScripts/acknowledge``: `place` of each job that was not in the in-flight list, `-1 - place` of
 /// each whose record was not written because another job has one there. Places count from 0, as the keys of the records.
+/// Behind them the error by which Redis refused records, if it did.
 struct AcknowledgeAnswer: Equatable {
   var missing: Set<Int> = []
   var keptRecords: Set<Int> = []
+  var refusal: String?
 
   /// Returns nil if the oldest jobs of the list were others.
   init?(_ value: RedisValue) {
@@ -133,6 +145,7 @@ struct AcknowledgeAnswer: Equatable {
     for place in places.compactMap(\.integer) {
       if place < 0 { keptRecords.insert(Int(-1 - place)) } else { missing.insert(Int(place)) }
     }
+    refusal = places.last?.string
   }
 }
 
@@ -143,9 +156,9 @@ enum SettleAnswer: Equatable {
   /// 0: the job was not in the in-flight list. Nothing was written.
   case missing
   /// 1 and the number of dead letters that were deleted because there were too many; in an array if another job has a
-  /// record under the id. If Redis refused the events: an array of that number, 0 if another job has a record, and the
-  /// error.
-  case settled(droppedLetters: Int, keptRecord: Bool, refusedEvents: String? = nil)
+  /// record under the id. If Redis refused something of what it leaves: an array of that number, 0 if another job has a
+  /// record, the error of the events or an empty text, and that of the record.
+  case settled(droppedLetters: Int, keptRecord: Bool, refusedEvents: String? = nil, refusedRecord: String? = nil)
 
   init(_ value: RedisValue) {
     let number = value.integer ?? value.array?.first?.integer ?? 0
@@ -155,8 +168,10 @@ enum SettleAnswer: Equatable {
     default:
       let parts = value.array ?? []
       let isKept = parts.count == 1 || (parts.count > 1 && parts[1].integer == 0)
+      let refusals = parts.dropFirst(2).map { $0.string.flatMap { $0.isEmpty ? nil : $0 } }
       self = .settled(
-        droppedLetters: Int(number) - 1, keptRecord: isKept, refusedEvents: parts.count > 2 ? parts[2].string : nil)
+        droppedLetters: Int(number) - 1, keptRecord: isKept, refusedEvents: refusals.first ?? nil,
+        refusedRecord: refusals.dropFirst().first ?? nil)
     }
   }
 }

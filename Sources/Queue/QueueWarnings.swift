@@ -65,7 +65,8 @@ final class QueueWarnings {
 
   func noteWrongType(_ key: String) {
     guard wrongTypes.insert(key).inserted else { return }
-    log.error("a queue key holds another type; its jobs wait until the key is renamed", ["key": .init(key)])
+    log.error(
+      "a queue key holds another type, or may not be written; its jobs wait until that has ended", ["key": .init(key)])
   }
 
   /// The key has its type again.

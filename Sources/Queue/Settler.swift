@@ -95,6 +95,7 @@ final class Settler {
       if answer.keptRecords.contains(place) { noteKeptRecord(of: entry) }
       end(entry, isMissing: answer.missing.contains(place))
     }
+    noteLeftOut(answer.refusal)
     noteRecovery()
     context.emit(.progress)
   }
@@ -140,8 +141,9 @@ final class Settler {
       if let target { context.warnings.noteWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
     case .missing: end(entry, isMissing: true)
-    case .settled(let droppedLetters, let keptRecord, let refusedEvents):
+    case .settled(let droppedLetters, let keptRecord, let refusedEvents, let refusedRecord):
       note(events, refused: refusedEvents)
+      noteLeftOut(refusedRecord)
       if keptRecord { noteKeptRecord(of: entry) }
       count(entry.settlement.verb)
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
@@ -180,6 +182,11 @@ final class Settler {
   private func noteKeptRecord(of entry: PendingSettlement) {
     guard let id = entry.settlement.record?.jobID else { return }
     context.warnings.noteKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
+  }
+
+  /// Redis refused records of jobs that have left.
+  private func noteLeftOut(_ refusal: String?) {
+    if let refusal { context.connection.instruments?.record(RedisReplyError(message: refusal)) }
   }
 
   private func note(_ events: [Event], refused error: String?) {

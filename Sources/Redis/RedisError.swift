@@ -90,6 +90,8 @@ extension RedisReplyError {
   /// before the first `@`. ``code`` if there is no such code. Other messages may quote arguments.
   var cause: String {
     let wrapping = "ERR Error running script"
+    let forbidden = "The user executing the script can't"
+    if message.hasPrefix("ERR " + forbidden) { return "NOPERM" }
     var rest = message[...]
     if message.hasPrefix(wrapping) {
       rest = rest.dropFirst(wrapping.count)
@@ -101,7 +103,7 @@ extension RedisReplyError {
     while rest.hasPrefix("@user_script:") || rest.hasPrefix("user_script:") {
       rest = rest.drop { $0 != ":" }.drop { $0 == ":" || $0 == " " || $0.isNumber }
     }
-    if rest.hasPrefix("The user executing the script can't") { return "NOPERM" }
+    if rest.hasPrefix(forbidden) { return "NOPERM" }
     let word = rest.drop { $0 == "-" }.prefix { $0 != " " }
     return !word.isEmpty && word.allSatisfy { $0.isASCII && $0.isUppercase } ? String(word) : code
   }

@@ -9,9 +9,18 @@ public final class RedisInstruments {
   nonisolated static let codes = ["OOM", "READONLY", "MISCONF", "NOREPLICAS", "NOPERM"]
 
   private let refusals: CounterFamily
+  private let log: Log
+  private var told = ToldReasons()
+  private var forbidden: (reason: String, at: UInt64)?
+
+  /// Why Redis did not run a command for its user within the last minute; nil if it ran all of them.
+  public var missingRight: String? {
+    forbidden.flatMap { Clock.monotonicNanoseconds < $0.at + 60_000_000_000 ? $0.reason : nil }
+  }
 
   /// Observes `connection`. To count the refusals of further connections, set their ``RedisClient/instruments``.
-  public init(_ metrics: Metrics, connection: RedisClient) {
+  public init(_ metrics: Metrics, connection: RedisClient, log: Log) {
+    self.log = log
     refusals = metrics.counters(
       "martlet_redis_refusals_total", label: "code", help: "Commands that Redis refused, by the code of its error.")
     // A counter that is absent until it is needed has no increase when it appears.
@@ -22,8 +31,20 @@ public final class RedisInstruments {
     connection.instruments = self
   }
 
-  func record(_ error: RedisReplyError) {
+  /// Counts a refusal. Of a right that is missing, the log tells, too.
+  package func record(_ error: RedisReplyError) {
     let code = error.cause
     if RedisInstruments.codes.contains(code) { refusals[code].increment() }
+    if code == "NOPERM" { noteMissingRight(error.message) }
+  }
+
+  /// Operators may take a right away at any time, and no connection is closed for that.
+  private func noteMissingRight(_ reason: String) {
+    let now = Clock.monotonicNanoseconds
+    forbidden = (reason, now)
+    guard told.tells(reason, at: now) else { return }
+    log.warn(
+      "Redis does not let its user run a command, which ACL LOG names; give it the rights of deploy/redis/users.acl",
+      ["error": .init(reason)])
   }
 }

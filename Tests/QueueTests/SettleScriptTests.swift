@@ -80,7 +80,7 @@ struct SettleScriptTests: QueueScriptTests {
   @Test func `an event that Redis refuses costs neither the record nor the reply, and is reported`() async throws {
     try await send("SET", stream, "another type")
     try await send("LPUSH", keys.inflight("w"), "element")
-    guard case .settled(0, false, let refusal?) = try await acknowledge(.atLeastOnce) else {
+    guard case .settled(0, false, let refusal?, nil) = try await acknowledge(.atLeastOnce) else {
       Issue.record("the refusal is not reported")
       return
     }

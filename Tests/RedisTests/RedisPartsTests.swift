@@ -43,6 +43,7 @@ struct RedisPartsTests {
       "ERR Error running script (call to f_0): @user_script:1: @user_script: 1: The user executing the script can't run",
       "NOPERM"
     ),
+    ("ERR The user executing the script can't run this command or subcommand script: 0, on @user_script:1.", "NOPERM"),
     ("@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.", "OOM"),
   ])
   func `a refusal is known by its code, also within the error of a script`(message: String, code: String) {

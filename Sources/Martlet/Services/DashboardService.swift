@@ -26,7 +26,7 @@ final class DashboardService: Service {
     self.log = log
     isAlone = worker == nil
     connection = RedisClient(endpoint: settings.redis, name: "martlet-dashboard", log: log)
-    if isAlone { _ = RedisInstruments(metrics, connection: connection) }
+    if isAlone { _ = RedisInstruments(metrics, connection: connection, log: log) }
     let counters = worker?.eventMetrics ?? EventMetrics(metrics)
     let events =
       settings.service.events.areWritten ? EventLog(connection: connection, metrics: counters, log: log) : nil

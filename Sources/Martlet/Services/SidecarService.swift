@@ -45,7 +45,7 @@ final class SidecarService: Service {
     isAlone = worker == nil
     connection = settings.service.redis.map { RedisClient(endpoint: $0, name: "martlet-sidecar", log: log) }
     // The worker of this process reports on its own connection.
-    if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection) }
+    if isAlone, let connection { _ = RedisInstruments(metrics, connection: connection, log: log) }
     let events = worker?.eventMetrics ?? EventMetrics(metrics)
     let backend = connection.map { SidecarService.backend($0, settings, events, log) }
     let own = worker?.clients == nil ? settings.clients(metrics, log) : nil

@@ -82,7 +82,8 @@ final class WorkerReporter {
 
   /// The answer of `/readyz`, whether the worker can do its work and what prevents it, with a line end:
   /// `{"ready":false,"redis":"unreachable","apns":"ok","stopping":false,"pausedRoutes":[…],"refusedKeys":[…]}`;
-  /// `refusedKeys` only if there are any, `redisReason` only if Redis cannot be reached, and `memory` only if it is short of memory.
+  /// `refusedKeys` only if there are any, `redisReason` only if Redis cannot be reached or did not run a command for its user, and
+  /// `memory` only if it is short of memory.
   ///
   /// An outage of APNs does not make a worker unready: another worker would not reach APNs either, and its jobs stay in
   /// Redis. Neither do paused routes, because pushes of other routes are sent, nor refused keys, because another one
@@ -97,7 +98,8 @@ final class WorkerReporter {
     let object: JSONObject = [
       "ready": isReady, "redis": redis, "apns": clients.map { $0.isServing ? "ok" : "unreachable" } ?? "not configured",
       "stopping": isStopping, "pausedRoutes": (clients?.pausedRoutes ?? []).map(\.object),
-      "redisReason": context.connection.failure, "memory": memory.flatMap { $0.stage == .ample ? nil : $0.summary },
+      "redisReason": context.connection.failure ?? context.connection.instruments?.missingRight,
+      "memory": memory.flatMap { $0.stage == .ample ? nil : $0.summary },
       "refusedKeys": refusedKeys.isEmpty ? nil : refusedKeys.map(WorkerReporter.object),
     ]
     return .json(Array(object.line.utf8), status: isReady ? 200 : 503)

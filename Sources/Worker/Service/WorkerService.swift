@@ -71,7 +71,7 @@ package final class WorkerService {
     let metrics = Metrics()
     let permits = Permits(limit: configuration.concurrency)
     let connection = RedisClient(endpoint: configuration.redis, name: "martlet-worker", log: log)
-    _ = RedisInstruments(metrics, connection: connection)
+    _ = RedisInstruments(metrics, connection: connection, log: log)
     let clients = WorkerService.clients(configuration, metrics, log)
     let eventMetrics = EventMetrics(metrics)
     self.eventMetrics = eventMetrics
