@@ -40,6 +40,8 @@ struct SettlementWriter {
         author: hasRecord ? delivery.state.recordAuthor : nil)
     }
     let notes = notifications.records(of: delivery, outcome.status, at: now)
+    // With it, a job would take more at each attempt.
+    if memory.stage == .full { delivery.state.history = JobHistory() }
     let settlement = Settlement(
       verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
       notifications: notes, locator: outcome.isAcknowledged ? nil : delivery.locator,

@@ -92,6 +92,16 @@ import Testing
       try await fleet.redis("EXISTS", QueueKeys.result("wrong"), QueueKeys.result("unknown"), "push:events").integer
         == 0)
     #expect(try await worker.metric("martlet_records_left_out_total") == 2)
+    // A job that is tried again takes no history along.
+    let token = fleet.uniqueToken()
+    try await fleet.gateway.device(token, #""rule":"fixed","status":503"#)
+    try await enqueue("again", to: #"{"token":"\#(token)"}"#)
+    let retried = QueueKeys(queue: queue).retry
+    try await eventually("it is tried again") { try await fleet.redis("ZCARD", retried).integer == 1 }
+    let element = try #require(try await fleet.redis("ZRANGE", retried, "0", "0").array?.first?.string)
+    #expect(!element.contains("history") && element.contains("again"))
+    try await fleet.gateway.clearDevices()
+    try await fleet.settled(queue)
     #expect(try await worker.stop() == 0)
   }
 
