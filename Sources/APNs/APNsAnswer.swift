@@ -4,7 +4,7 @@ import JSON
 public struct APNsAnswer: Sendable, Equatable {
   /// HTTP status, 200...599.
   public let status: Int
-  /// Apple's reason; `HTTP_<status>` for a refusal without one; nil for 200.
+  /// Apple's reason; `HTTP_<status>` for a refusal without one; nil for an acceptance.
   public let reason: String?
   /// When the token became invalid, in unix milliseconds; only with 410.
   public let timestamp: Int64?
@@ -12,6 +12,9 @@ public struct APNsAnswer: Sendable, Equatable {
   public let apnsUniqueID: String?
   /// Seconds, from a `Retry-After` header in its numeric form.
   public let retryAfterSeconds: Int?
+  /// What it asks for. By itself an answer tells what ``AnswerMeaning/init(_:)`` says; a client also knows what the others of its
+  /// route and connection were.
+  public internal(set) var meaning: AnswerMeaning
 
   public init(
     status: Int, reason: String? = nil, timestamp: Int64? = nil, apnsUniqueID: String? = nil,
@@ -22,11 +25,14 @@ public struct APNsAnswer: Sendable, Equatable {
     self.timestamp = timestamp
     self.apnsUniqueID = apnsUniqueID
     self.retryAfterSeconds = retryAfterSeconds
+    meaning = AnswerMeaning(status: status, reason: reason, timestamp: timestamp, retryAfter: retryAfterSeconds)
   }
+
+  static let accepted = APNsAnswer(status: 200)
 
   /// Makes an answer from the parts of a response. `body` may hold anything.
   init(status: Int, body: [UInt8], apnsUniqueID: String?, retryAfterSeconds: Int?) {
-    guard status != 200 else {
+    guard !(200..<300).contains(status) else {
       self.init(status: status, apnsUniqueID: apnsUniqueID)
       return
     }

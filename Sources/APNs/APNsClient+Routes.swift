@@ -8,12 +8,12 @@ enum Reaction: Equatable {
   case finish
   /// Report the outcome; it does not prove that the provider token is valid.
   case refused
-  /// Send again, with a provider token that has changed meanwhile.
+  /// Send again.
   case resend
-  /// Send again on a new connection, because APNs may refuse everything on this one.
-  case resendRenewed
-  /// Send again on another connection.
+  /// Send again, on another connection if this one may be replaced: it may be at fault.
   case resendElsewhere
+  /// Send again on another connection, as APNs asks for.
+  case leave
 }
 
 extension APNsClient {
@@ -56,57 +56,77 @@ extension APNsClient {
   }
 
   /// Updates the mass-removal guard, the provider token and the route after an answer, and returns what to do with the
-  /// push.
-  func handle(_ answer: APNsAnswer, for push: Push, now: UInt64) -> Reaction {
-    if answer.status == 200 {
+  /// push. Completes what the answer means by what others were answered.
+  func handle(_ answer: inout APNsAnswer, for push: Push, on connection: Connection, now: UInt64) -> Reaction {
+    if answer.meaning == .accepted {
       if keys.hasSeveral { keys.proven(by: push, now: now) }
       if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
       return .finish
     }
-    let meaning = AnswerMeaning(answer)
-    refusals.record(push, answer, isFault: meaning == .ourBug)
-    switch meaning {
+    // Until then the topic may not have been the team's.
+    if answer.reason == "DeviceTokenNotForTopic", connection.openedAt < topicsAddedAt { answer.meaning = .failed }
+    refusals.record(push, answer, isFault: answer.meaning == .ourBug)
+    switch answer.meaning {
     case .providerRefused:
       instruments.recordTokenRefusal(answer)
-      return refused(push, answer, now: now)
-    case .topicRefused:
-      pause(push, answer, now: now)
+      if mayResend(push, afterRefusal: answer, now: now) { return .resendElsewhere }
+      blame(push, &answer, now: now)
     case .tooManyProviderTokens:
       instruments.recordTokenRefusal(answer)
-      if keys.token.fallBack(afterRefusalOf: push.tokenGeneration), push.tokenResends == 0 { return .resend }
-    case .newConnection:
+      // By Apple's word the connection cannot be used any more. On another one the older token is the second step.
+      push.tokenResends += 1
+      if push.tokenResends == 1 { return .resendElsewhere }
+      if push.tokenResends == 2, keys.token.fallBack(afterRefusalOf: push.tokenGeneration) { return .resend }
+      blame(push, &answer, now: now)
+    case .topicRefused, .forbidden:
+      blame(push, &answer, now: now)
+    case .badJob where answer.reason == "BadTopic":
+      // It says nothing good of the route. An older connection may not know the topic yet.
+      guard push.tokenResends == 0, push.route.map({ $0.provenAt > 0 }) == true else { return .finish }
+      push.tokenResends += 1
       return .resendElsewhere
+    case .newConnection:
+      return .leave
     case .staleToken, .failed:
       // A refusal that dates the end of the token proves, as an accepted push does, the environment and the topic.
       if let route = push.route {
         proven(route, by: push, answer, isSuspect: AnswerMeaning.isSuspect(answer), now: now)
       }
+      return .finish
     default:
       // An error of the gateway proves nothing about the route: its jobs wait for the next probe.
-      if meaning.provesRoute, let route = push.route {
+      if answer.meaning.provesRoute, let route = push.route {
         route.provenAt = now
         if push.isProbe { resume(route) }
       }
+      return answer.meaning.provesProviderToken ? .finish : .refused
     }
-    return meaning.provesProviderToken ? .finish : .refused
+    return answer.meaning.provesProviderToken ? .finish : .refused
   }
 
-  /// Handles a 403: sends once more, with a renewed provider token if Apple's limit allows it, and then pauses the
-  /// route.
-  private func refused(_ push: Push, _ answer: APNsAnswer, now: UInt64) -> Reaction {
+  /// Returns whether a push whose key was refused is sent again: on another connection, with another key of the team, or with a
+  /// token that is minted if Apple's limit allows it.
+  private func mayResend(_ push: Push, afterRefusal answer: APNsAnswer, now: UInt64) -> Bool {
+    defer { push.tokenResends += 1 }
     // The first may have been sent again with the same key, because that had just accepted others.
-    if keyRefused(push, answer, now: now), push.tokenResends < keys.count { return .resendRenewed }
-    guard push.tokenResends == 0 else {
-      pause(push, answer, now: now)
-      return .refused
+    if keyRefused(push, answer, now: now), push.tokenResends < keys.count { return true }
+    let isOfToken = answer.reason.map(APNsClient.tokenReasons.contains) ?? false
+    if isOfToken, push.tokenResends < 2, keys.token.renew(afterRefusalOf: push.tokenGeneration, now: now) {
+      return true
     }
-    if keys.token.renew(afterRefusalOf: push.tokenGeneration, now: now) { return .resendRenewed }
-    // The token does not match the first one of the connection, so another connection may accept it.
-    if answer.reason == "UnrelatedKeyIdInToken" { return .resendRenewed }
-    // The route is not known to be refused, so the push is sent once more with the same token.
-    if push.route?.isPaused == false { return .resend }
-    pause(push, answer, now: now)
-    return .refused
+    return push.tokenResends == 0 && push.route?.isPaused != true
+  }
+
+  /// Ends the push of a device that is refused while others are accepted, and pauses a route that is refused.
+  private func blame(_ push: Push, _ answer: inout APNsAnswer, now: UInt64) {
+    guard let route = push.route else { return }
+    let blame = route.refusals.record(
+      push.token.hashValue, mayBeOfDevice: answer.meaning == .forbidden, provenAt: route.provenAt, now: now)
+    switch blame {
+    case .device: answer.meaning = .failed
+    case .unknown where !route.isPaused: break
+    case .unknown, .route: pause(route, answer, now: now)
+    }
   }
 
   /// Returns whether another key of the team signs now than the one that APNs refused.
@@ -120,6 +140,9 @@ extension APNsClient {
     }
     return hasOther
   }
+
+  /// Another token may help.
+  private static let tokenReasons = ["ExpiredProviderToken", "InvalidProviderToken"]
 
   private static let keyReasons = [
     "InvalidProviderToken", "ExpiredProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken",
@@ -147,13 +170,10 @@ extension APNsClient {
       ])
   }
 
-  /// Pauses the route, unless APNs has accepted another push of it since this one was sent: then not the route is
-  /// refused.
-  private func pause(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
-    guard let route = push.route, route.isPaused || route.provenAt < push.sentAt else { return }
+  private func pause(_ route: Route, _ answer: APNsAnswer, now: UInt64) {
     let reason = answer.reason ?? "HTTP_\(answer.status)"
     let nextProbeAt = now + configuration.limits.probeInterval.unsignedNanoseconds
-    guard route.pause(reason: reason, since: Clock.unixMilliseconds, nextProbeAt: nextProbeAt) else { return }
+    guard route.pause(reason: reason, since: Clock.unixMilliseconds, now: now, nextProbeAt: nextProbeAt) else { return }
     if let pause = route.pause { onRouteChange?(.paused(pause)) }
     log.error(
       "APNs route paused: its jobs are kept, one push a minute tries it again",

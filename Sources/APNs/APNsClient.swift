@@ -36,6 +36,8 @@ public final class APNsClient {
   /// Takes over the pushes that were not sent when this client was replaced. Nil unless it was.
   private var successor: (@EventLoop (Push) -> Bool)?
   private let requestNanoseconds: UInt64
+  /// When bundle ids were last added; on CLOCK_MONOTONIC, nanoseconds.
+  private(set) var topicsAddedAt: UInt64 = 0
   var pools = EnvironmentPools()
   /// Those of broadcasts, while another origin than the gateways takes them. They say nothing about the gateways.
   var broadcastPools = EnvironmentPools()
@@ -154,6 +156,12 @@ public final class APNsClient {
   /// The key that signs has changed: pushes go out on new connections.
   func renewConnections() {
     for pool in allPools { pool.renewConnections() }
+  }
+
+  /// Bundle ids were added: pushes go out on new connections, as APNs ties one to those that the team had at its first push.
+  func topicsAdded() {
+    topicsAddedAt = Clock.monotonicNanoseconds
+    for pool in allPools { pool.replaceConnections(openedBefore: topicsAddedAt, .topicsAdded) }
   }
 
   /// Closes all connections at once. Pushes that were written but not answered end as uncertain.

@@ -194,6 +194,9 @@ extension APNsConfiguration {
     /// Minimum time between two connection changes that answers ask for, because one device or topic may get such an
     /// answer every time.
     public var minimumDrainInterval: Duration = .seconds(5)
+    /// Minimum time between two connections that are replaced because of what they refuse: a device, a topic or a key may be
+    /// refused every time. Apple may block who opens connections often.
+    public var minimumReplacementInterval: Duration = .seconds(60)
     /// Concurrent streams per connection, even if the server allows more.
     public var maximumStreams = 1000
     /// How often a push that was certainly not processed is sent again.

@@ -17,8 +17,10 @@ public enum AnswerMeaning: Sendable, Equatable {
   case retryLater(after: Int?)
   /// Too many pushes to this device: delay its pushes only, by `after` seconds at least.
   case deviceThrottled(after: Int?)
-  /// 403: the provider token is not accepted, or not for this environment and topic.
+  /// The provider token is not accepted, or not for this environment and topic.
   case providerRefused
+  /// Refused for this device, or for the provider: only what others are answered tells.
+  case forbidden
   /// The provider may not send to this topic.
   case topicRefused
   /// The provider token was renewed too often; the previous one is still valid.
@@ -28,21 +30,22 @@ public enum AnswerMeaning: Sendable, Equatable {
   /// The request was malformed: a bug in this program.
   case ourBug
 
-  public init(_ answer: APNsAnswer) {
-    let after = answer.retryAfterSeconds
-    switch (answer.status, answer.reason ?? "") {
-    case (200, _): self = .accepted
+  init(status: Int, reason: String?, timestamp: Int64? = nil, retryAfter: Int? = nil) {
+    switch (status, reason ?? "") {
+    case (200..<300, _): self = .accepted
     case (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): self = .staleToken(unregisteredSince: nil)
-    case (410, "Unregistered"), (410, "ExpiredToken"): self = .staleToken(unregisteredSince: answer.timestamp)
+    case (410, "Unregistered"), (410, "ExpiredToken"): self = .staleToken(unregisteredSince: timestamp)
     case (400, "TopicDisallowed"): self = .topicRefused
-    case (400, "IdleTimeout"), (503, "IdleTimeout"), (400, "Shutdown"), (503, "Shutdown"): self = .newConnection
+    case (400, "IdleTimeout"), (503, "IdleTimeout"), (400, "Shutdown"), (503, "Shutdown"), (421, _):
+      self = .newConnection
+    case (403, "Forbidden"): self = .forbidden
     case (403, _): self = .providerRefused
     case (404, _), (405, _): self = .ourBug
     case (410, _): self = .failed
     case (429, "TooManyProviderTokenUpdates"): self = .tooManyProviderTokens
-    case (429, _): self = .deviceThrottled(after: after)
+    case (429, _): self = .deviceThrottled(after: retryAfter)
     case (400..<500, let reason): self = PushReason.of(reason).isOfToken ? .failed : .badJob
-    default: self = .retryLater(after: after)
+    default: self = .retryLater(after: retryAfter)
     }
   }
 
@@ -54,7 +57,7 @@ public enum AnswerMeaning: Sendable, Equatable {
   /// Whether APNs has accepted the provider token, so that the connection may carry more than one stream.
   var provesProviderToken: Bool {
     switch self {
-    case .providerRefused, .newConnection, .tooManyProviderTokens: false
+    case .providerRefused, .forbidden, .newConnection, .tooManyProviderTokens: false
     default: true
     }
   }
@@ -64,6 +67,15 @@ public enum AnswerMeaning: Sendable, Equatable {
     switch self {
     case .accepted, .staleToken, .failed, .badJob, .deviceThrottled: true
     default: false
+    }
+  }
+
+  /// Whether it speaks of the gateway, the provider or the topic, and not of a device: a connection that has nothing else to
+  /// say may be at fault.
+  var isOfConnection: Bool {
+    switch self {
+    case .retryLater, .providerRefused, .forbidden, .topicRefused, .tooManyProviderTokens, .newConnection, .ourBug: true
+    case .accepted, .staleToken, .failed, .badJob, .deviceThrottled: false
     }
   }
 }

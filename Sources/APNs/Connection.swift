@@ -41,9 +41,8 @@ final class Connection {
   /// Reading ends within a turn of the loop, so that all connections share it.
   private static var input = [UInt8](repeating: 0, count: readBytes)
   private var writing = Writing.possible
-  private var lastAnswerAt: UInt64 = 0
-  /// When the push that primes the connection was submitted.
-  private var primingSince: UInt64 = 0
+  /// Since when a push waits for its answer and none has come; nil if nothing is in flight.
+  private var unansweredSince: UInt64?
   private var knownPongs = 0
 
   private(set) var state = State.opening
@@ -54,6 +53,8 @@ final class Connection {
   private(set) var inFlight = PushList()
   /// Whether APNs has answered on this connection.
   private(set) var hasWorked = false
+  /// Answers since the last one that was about a device: all of them refused gateway, provider or topic.
+  private(set) var refusedInARow = 0
   /// The key of its first push, to which APNs ties the connection.
   private(set) var keyIndex: Int?
 
@@ -99,7 +100,7 @@ final class Connection {
     push.keyIndex = keys.current
     push.submittedAt = now
     keyIndex = keys.current
-    if state == .priming { primingSince = now }
+    if unansweredSince == nil { unansweredSince = now }
     inFlight.append(push)
     return true
   }
@@ -127,6 +128,20 @@ final class Connection {
 
   /// Records that APNs has answered: when the connection ends, it is replaced without delay.
   func recordAnswer() { hasWorked = true }
+
+  /// Records what an answer says of the connection.
+  func record(_ meaning: AnswerMeaning) {
+    refusedInARow = meaning.isOfConnection ? refusedInARow + 1 : 0
+  }
+
+  /// Whether the push that primes it is not answered yet, although others wait.
+  func isPrimingSlow(now: UInt64) -> Bool {
+    state == .priming && isUnanswered(for: limits.quietBeforePing, now: now)
+  }
+
+  private func isUnanswered(for duration: Duration, now: UInt64) -> Bool {
+    unansweredSince.map { now > $0 + duration.unsignedNanoseconds } ?? false
+  }
 
   /// Records an answer which proves that APNs accepts the provider token.
   func recordProof() {
@@ -166,16 +181,13 @@ final class Connection {
   func tick(now: UInt64) {
     guard state != .closed else { return }
     while let push = inFlight.first, push.deadline <= now {
-      let isWedged = push.stream.isWritten && lastAnswerAt < push.sentAt
       inFlight.remove(push)
       session.cancel(push)
       pool.ended(push, push.stream.isWritten ? .uncertain("Timeout") : .notProcessed("Timeout"), on: self, now: now)
-      // There was no answer during the whole lifetime of a push: a new connection may work.
-      if isWedged { drain(.noAnswer) }
     }
-    // The push that primes must not delay all others until its deadline.
-    let isPrimingSlow = now > primingSince + limits.quietBeforePing.unsignedNanoseconds
-    if state == .priming, !inFlight.isEmpty, isPrimingSlow { drain(.noAnswer) }
+    // There was no answer for as long as a push may take: a new connection may work.
+    if isUnanswered(for: limits.requestTimeout - limits.tick, now: now) { drain(.noAnswer) }
+    if inFlight.isEmpty { unansweredSince = nil }
     switch watchdog.tick(now: now, inFlight: inFlight.count) {
     case .wait: break
     case .ping: session.ping()
@@ -277,7 +289,7 @@ final class Connection {
       watchdog.receivedPong()
     }
     if let goaway = session.takeGoaway() { drain(goaway) }
-    if !ended.isEmpty { lastAnswerAt = now }
+    if !ended.isEmpty { unansweredSince = inFlight.count > ended.count ? now : nil }
     report(ended, now: now)
     pool.connectionHasRoom(self)
   }

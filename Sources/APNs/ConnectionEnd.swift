@@ -16,6 +16,11 @@ enum ConnectionEnd: Equatable {
   /// An answer with this reason asked for another connection.
   case answered(String)
   case keyChanged
+  case topicsAdded
+  /// It refused pushes for reasons that may be its own.
+  case refused(String)
+  /// Another connection has taken its place.
+  case notNeeded
   case streamsUsedUp
   /// ``APNsClient/mayWrite`` forbids to write what has begun.
   case writingForbidden
@@ -45,6 +50,9 @@ enum ConnectionEnd: Equatable {
     case .noAnswer: "no_answer"
     case .answered(let reason): ConnectionEnd.reasons.contains(reason) ? reason : "other"
     case .keyChanged: "key_changed"
+    case .topicsAdded: "topics_added"
+    case .refused(let reason): ConnectionEnd.reasons.contains(reason) ? reason : "refused"
+    case .notNeeded: "not_needed"
     case .streamsUsedUp: "streams_used_up"
     case .writingForbidden: "lease_in_doubt"
     case .closed: "closed"
@@ -61,6 +69,9 @@ enum ConnectionEnd: Equatable {
     case .noAnswer: "the server no longer answers pushes"
     case .answered(let reason): reason
     case .keyChanged: "another key signs"
+    case .topicsAdded: "bundle ids were added"
+    case .refused(let reason): "it refused pushes: \(reason)"
+    case .notNeeded: "another connection has taken its place"
     case .streamsUsedUp: "no more streams can be opened"
     case .writingForbidden: ConnectionPool.writingForbidden
     case .closed: "ShuttingDown"
@@ -69,10 +80,10 @@ enum ConnectionEnd: Equatable {
 
   var level: LogLevel {
     switch self {
-    case .keyChanged, .streamsUsedUp, .writingForbidden, .closed: .debug
+    case .keyChanged, .topicsAdded, .notNeeded, .streamsUsedUp, .writingForbidden, .closed: .debug
     case .answered: .info
     case .goaway: ConnectionEnd.ordinary.contains(reason) ? .info : .warn
-    case .lost, .invalid, .noSettings, .noPong, .noAnswer: .warn
+    case .lost, .invalid, .noSettings, .noPong, .noAnswer, .refused: .warn
     }
   }
 
@@ -95,7 +106,8 @@ enum ConnectionEnd: Equatable {
   private static let reasons: Set = [
     "BadCertificate", "BadCertificateEnvironment", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken",
     "ExpiredProviderToken", "Forbidden", "IdleTimeout", "InternalServerError", "InvalidProviderToken",
-    "MissingProviderToken", "ServiceUnavailable", "Shutdown", "TooManyProviderTokenUpdates", "UnrelatedKeyIdInToken",
+    "MissingProviderToken", "ServiceUnavailable", "Shutdown", "TooManyProviderTokenUpdates", "TopicDisallowed",
+    "UnrelatedKeyIdInToken",
   ]
 
   /// The names of HTTP/2's error codes (RFC 9113, section 7).

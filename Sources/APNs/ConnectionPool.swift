@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPClient
+import PushModel
 import Telemetry
 
 /// The connections to one gateway and the pushes that wait for them.
@@ -18,6 +19,8 @@ final class ConnectionPool {
   private unowned let client: APNsClient
   private let configuration: APNsConfiguration
   private var members: [PoolMember] = []
+  /// The connection whose first push is not answered, beside which its member opens another. The late answer opens it.
+  private var late: Connection?
   /// Connections that take no more pushes but may still receive answers.
   private var draining: [Connection] = []
   private var waiting = PushList()
@@ -28,8 +31,8 @@ final class ConnectionPool {
   let origin: Origin
   /// When a push was last sent here; on CLOCK_MONOTONIC, nanoseconds.
   private(set) var usedAt = Clock.monotonicNanoseconds
-  /// When an answer last asked for another connection; on CLOCK_MONOTONIC, nanoseconds.
-  private var drainedAt: UInt64?
+  /// When a connection was last replaced because of an answer; on CLOCK_MONOTONIC, nanoseconds.
+  private var replacedAt: UInt64?
 
   init(origin: Origin, client: APNsClient, isStandby: Bool) {
     phase = isStandby ? .standby : .serving
@@ -53,7 +56,7 @@ final class ConnectionPool {
   /// Whether a connection takes pushes.
   var isConnected: Bool { !pause.isPaused && hasConnection }
 
-  private var hasConnection: Bool { members.contains { $0.connection?.isReady == true } }
+  private var hasConnection: Bool { late?.isReady == true || members.contains { $0.connection?.isReady == true } }
 
   /// Since when the gateway has been paused or out of reach; nil if it takes pushes.
   var unavailableSince: UInt64? {
@@ -62,7 +65,7 @@ final class ConnectionPool {
   }
 
   /// The number of connections that take pushes; 0 while the gateway is paused.
-  var openConnections: Int { pause.isPaused ? 0 : members.count { $0.connection?.isReady == true } }
+  var openConnections: Int { pause.isPaused ? 0 : serving.count { $0.isReady } }
 
   func open() {
     for member in members { member.open() }
@@ -86,7 +89,12 @@ final class ConnectionPool {
   func tick(now: UInt64) {
     endWaiting(now: now)
     for connection in connections { connection.tick(now: now) }
-    if pause.probeIfDue(now: now) { client.stateMayHaveChanged() }
+    openBesideIfSlow(now: now)
+    if pause.probeIfDue(now: now) {
+      // The error may be one of a connection: what probes is younger than the pause.
+      if let since = pause.since { replaceOlder(than: since, because: pause.reason, now: now) }
+      client.stateMayHaveChanged()
+    }
     scheduleFill()
   }
 
@@ -102,9 +110,19 @@ final class ConnectionPool {
   /// Replaces the connections of another key than the one that signs.
   func renewConnections() {
     for connection in connections where connection.keyIndex != nil && connection.keyIndex != client.keys.current {
-      connection.recordAnswer()
-      connection.drain(.keyChanged)
+      replace(connection, .keyChanged)
     }
+  }
+
+  /// Replaces the connections that were opened before `time`.
+  func replaceConnections(openedBefore time: UInt64, _ cause: ConnectionEnd) {
+    for connection in serving where connection.openedAt < time { replace(connection, cause) }
+  }
+
+  /// The next connection opens without delay.
+  private func replace(_ connection: Connection, _ cause: ConnectionEnd) {
+    connection.recordAnswer()
+    connection.drain(cause)
   }
 
   func close() {
@@ -134,9 +152,15 @@ final class ConnectionPool {
   func isUnavailable(now: UInt64) -> Bool { pause.isPaused || isDown(now: now) }
 
   /// Returns whether no member has been ready for longer than the outage patience.
-  func isDown(now: UInt64) -> Bool { members.allSatisfy { $0.isDown(now: now) } }
+  func isDown(now: UInt64) -> Bool { late?.isReady != true && members.allSatisfy { $0.isDown(now: now) } }
 
-  private var connections: [Connection] { members.compactMap(\.connection) + draining }
+  /// Those that may take pushes.
+  private var serving: [Connection] {
+    let own = members.compactMap(\.connection)
+    return late.map { own + [$0] } ?? own
+  }
+
+  private var connections: [Connection] { draining.isEmpty ? serving : serving + draining }
 
   /// Why a push is not sent yet.
   private var whyWaiting: String {
@@ -167,6 +191,7 @@ final class ConnectionPool {
         if let connection = member.connection { fill(connection, now: now) }
       }
       nextMember = (nextMember + 1) % members.count
+      if let late { fill(late, now: now) }
     }
     for connection in connections { connection.flush(now: now) }
   }
@@ -175,6 +200,10 @@ final class ConnectionPool {
     if let key = connection.keyIndex, key != client.keys.current { return connection.drain(.keyChanged) }
     var room = min(connection.capacity, roomWhileProbing)
     while room > 0, let push = waiting.popFirst() {
+      if isProbeTooEarly(push, on: connection, now: now) {
+        waiting.putBack(push)
+        return
+      }
       client.startProbeIfDue(push, now: now)
       if let refusal = client.refusalByRoute(push, now: now) {
         client.finish(push, refusal, now: now)
@@ -212,28 +241,32 @@ extension ConnectionPool {
 // Called by connections and members.
 extension ConnectionPool {
   func ended(_ push: Push, _ outcome: SendOutcome, on connection: Connection, now: UInt64) {
-    guard case .answered(let answer) = outcome else {
+    guard case .answered(var answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
     }
     noteAnswer(answer, now: now)
-    switch client.handle(answer, for: push, now: now) {
+    let reaction = client.handle(&answer, for: push, on: connection, now: now)
+    let outcome = answer.meaning == .accepted ? outcome : .answered(answer)
+    connection.record(answer.meaning)
+    switch reaction {
     case .finish:
       connection.recordProof()
+      if late != nil { endLate(unless: connection) }
       client.finish(push, outcome, now: now)
     case .refused:
       client.finish(push, outcome, now: now)
     case .resend:
-      push.tokenResends += 1
-      resendOrFinish(push, outcome, now: now)
-    case .resendRenewed:
-      push.tokenResends += 1
-      connection.recordAnswer()
-      connection.drain(.answered(answer.reason ?? ""))
       resendOrFinish(push, outcome, now: now)
     case .resendElsewhere:
+      replace(connection, because: answer, now: now)
+      resendOrFinish(push, outcome, now: now)
+    case .leave:
       leave(connection, because: answer, now: now)
       resendOrFinish(push, outcome, now: now)
+    }
+    if connection.refusedInARow >= ConnectionPool.refusalsBeforeReplacement {
+      replace(connection, because: answer, now: now)
     }
   }
 
@@ -256,6 +289,7 @@ extension ConnectionPool {
   /// The connection takes no more pushes; its member needs another one.
   func connectionDrains(_ connection: Connection) {
     draining.append(connection)
+    if late === connection { late = nil }
     for member in members {
       // Before the first answer a GOAWAY is an outage: the next connection is likely to end in the same way.
       if member.connection === connection, !connection.hasWorked, let end = connection.end, case .goaway = end {
@@ -273,20 +307,15 @@ extension ConnectionPool {
       let seconds = (now - min(now, connection.openedAt)) / 1_000_000_000
       client.ends.record(end, origin: origin, seconds: seconds, now: now)
     }
-    if let index = draining.firstIndex(where: { $0 === connection }) {
+    if late === connection {
+      late = nil
+    } else if let index = draining.firstIndex(where: { $0 === connection }) {
       draining.remove(at: index)
     } else if let member = members.first(where: { $0.connection === connection }) {
       wasOpened ? member.lost(end) : member.announceOutage(end.text)
       member.release(connection)
     }
     client.stateMayHaveChanged()
-  }
-
-  /// Drains the connection because an answer asks for another one, unless that happened recently.
-  private func leave(_ connection: Connection, because answer: APNsAnswer, now: UInt64) {
-    if let drainedAt, now < drainedAt + configuration.limits.minimumDrainInterval.unsignedNanoseconds { return }
-    drainedAt = now
-    connection.drain(.answered(answer.reason ?? ""))
   }
 
   /// Sends the push again if it was certainly not processed and limits allow it; otherwise ends it.
@@ -297,5 +326,62 @@ extension ConnectionPool {
     }
     guard phase == .shuttingDown else { return resend(push) }
     if client.isReplaced { client.leave(push, outcome) } else { client.finish(push, outcome, now: now) }
+  }
+}
+
+// Connections that may be at fault.
+extension ConnectionPool {
+  /// A connection is replaced after this many answers in a row that all refused gateway, provider or topic.
+  private static let refusalsBeforeReplacement = 20
+
+  /// Drains the connection because an answer asks for another one.
+  private func leave(_ connection: Connection, because answer: APNsAnswer, now: UInt64) {
+    guard mayReplace(within: configuration.limits.minimumDrainInterval, now: now) else { return }
+    replacedAt = now
+    connection.drain(.answered(answer.reason ?? ""))
+  }
+
+  /// Replaces the connection because of what it refuses.
+  private func replace(_ connection: Connection, because answer: APNsAnswer, now: UInt64) {
+    guard connection.isReady, mayReplace(within: configuration.limits.minimumReplacementInterval, now: now)
+    else { return }
+    replacedAt = now
+    replace(connection, .refused(answer.reason ?? ""))
+  }
+
+  /// Replaces the connections that are older than a pause.
+  private func replaceOlder(than pausedAt: UInt64, because reason: String, now: UInt64) {
+    guard serving.contains(where: { $0.openedAt < pausedAt }),
+      mayReplace(within: configuration.limits.minimumReplacementInterval, now: now)
+    else { return }
+    replacedAt = now
+    replaceConnections(openedBefore: pausedAt, .refused(reason))
+  }
+
+  private func mayReplace(within interval: Duration, now: UInt64) -> Bool {
+    replacedAt.map { now >= $0 + interval.unsignedNanoseconds } ?? true
+  }
+
+  /// Whether the push is to probe its route, and the connection is replaced first, as it is older than the pause.
+  private func isProbeTooEarly(_ push: Push, on connection: Connection, now: UInt64) -> Bool {
+    guard let route = push.route, route.isProbeDue(now: now), connection.openedAt < route.pausedAt else { return false }
+    replaceOlder(than: route.pausedAt, because: route.pause?.reason ?? "", now: now)
+    return !connection.isReady
+  }
+
+  /// A gateway that answers late is not down: while it answers PINGs its connection is kept, and another one is opened beside it.
+  private func openBesideIfSlow(now: UInt64) {
+    guard late == nil, phase != .shuttingDown,
+      let member = members.first(where: { $0.connection?.isPrimingSlow(now: now) == true }),
+      let connection = member.connection
+    else { return }
+    late = connection
+    member.release(connection)
+  }
+
+  /// Another connection has become open: the late one is not needed.
+  private func endLate(unless connection: Connection) {
+    guard let late, late !== connection else { return }
+    late.drain(late.hasWorked ? .notNeeded : .noAnswer)
   }
 }

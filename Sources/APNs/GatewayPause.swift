@@ -49,14 +49,13 @@ struct GatewayPause {
 
   /// Records any answer. `random` is from 0...1.
   mutating func record(_ answer: APNsAnswer, now: UInt64, random: @autoclosure () -> Double) -> Change? {
-    guard answer.status != 200 else { return recordSuccess() }
-    switch AnswerMeaning(answer) {
+    switch answer.meaning {
     case .retryLater(let after):
       return recordError(
         reason: answer.reason ?? "HTTP_\(answer.status)", retryAfter: after.map { .seconds($0) }, now: now,
         random: random())
     // The edge of the gateway sends these. They say nothing about the servers behind it.
-    case .newConnection, .providerRefused, .tooManyProviderTokens, .ourBug: return nil
+    case .newConnection, .providerRefused, .forbidden, .tooManyProviderTokens, .ourBug: return nil
     default: return recordSuccess()
     }
   }

@@ -23,7 +23,7 @@ struct PushStream {
 
   /// The outcome of a closed stream. A status is an answer, however the stream was closed.
   var outcome: SendOutcome {
-    if status == 200, uniqueID == nil { return .answered(APNsAnswer(status: 200)) }
+    if status == 200, uniqueID == nil { return .answered(.accepted) }
     if status != 0 {
       return .answered(
         APNsAnswer(status: status, body: body, apnsUniqueID: uniqueID, retryAfterSeconds: retryAfterSeconds))

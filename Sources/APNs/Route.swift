@@ -20,6 +20,9 @@ final class Route {
   private(set) var pause: RouteNotice?
   /// Of a paused route, on CLOCK_MONOTONIC, nanoseconds.
   private(set) var nextProbeAt: UInt64 = 0
+  /// When it was paused, on CLOCK_MONOTONIC, nanoseconds.
+  private(set) var pausedAt: UInt64 = 0
+  var refusals = RouteRefusals()
   /// When APNs last accepted a push of this route, on CLOCK_MONOTONIC, nanoseconds.
   var provenAt: UInt64 = 0
 
@@ -31,9 +34,10 @@ final class Route {
   var isPaused: Bool { pause != nil }
 
   /// Pauses the route. Returns false if it is already paused; then only the next probe is postponed.
-  func pause(reason: String, since: Int64, nextProbeAt: UInt64) -> Bool {
+  func pause(reason: String, since: Int64, now: UInt64, nextProbeAt: UInt64) -> Bool {
     self.nextProbeAt = nextProbeAt
     guard !isPaused else { return false }
+    pausedAt = now
     pause = notice(reason, since: since)
     return true
   }
@@ -43,9 +47,12 @@ final class Route {
   /// Returns whether a push may be sent: the route is not paused, or a probe is due.
   func admits(now: UInt64) -> Bool { !isPaused || now >= nextProbeAt }
 
+  /// Whether the next push of a paused route is its probe.
+  func isProbeDue(now: UInt64) -> Bool { isPaused && now >= nextProbeAt }
+
   /// Starts a probe if one is due, and schedules the next for `next`. Returns whether it did.
   func takeProbe(now: UInt64, next: UInt64) -> Bool {
-    guard isPaused, now >= nextProbeAt else { return false }
+    guard isProbeDue(now: now) else { return false }
     nextProbeAt = next
     return true
   }

@@ -7,14 +7,15 @@ import EventLoop
 /// token without communicating: each dates its token to the start of the current window of 50 minutes of unix time. The key
 /// signs deterministically, so all workers mint the same bytes and change them at the same moment.
 ///
-/// Apple's clock decides how old a token is. A worker whose token is refused because its clock is off mints its own instead, issued
-/// now by its clock, and returns to the fleet's token in the next window or when its clock was set.
+/// Apple's clock decides how old a token is. A worker whose token is refused because its clock is off mints another one instead,
+/// issued at the last five minutes of its clock, and returns to the fleet's token in the next window or when its clock was set.
+/// Workers that are all refused, because the key was revoked for example, so have the same one again.
 struct TokenSchedule {
   /// What a token says about its time.
   enum Issue: Equatable {
     /// The start of a window, in unix seconds: the token of the whole fleet.
     case window(Int64)
-    /// The clock of this machine, in unix seconds.
+    /// The clock of this machine, in unix seconds, rounded down to a multiple of ``ownSeconds``.
     case ownClock(Int64)
 
     var seconds: Int64 {
@@ -25,6 +26,7 @@ struct TokenSchedule {
   }
 
   static let windowSeconds: Int64 = 50 * 60
+  static let ownSeconds: Int64 = 5 * 60
   /// A smaller change of the clock does not make a token invalid.
   static let clockStep = Duration.seconds(60).unsignedNanoseconds
   static let renewalInterval = Duration.seconds(20 * 60).unsignedNanoseconds
@@ -63,7 +65,10 @@ struct TokenSchedule {
   func renewal(now: UInt64, clockOffset: Int64) -> Issue {
     let window = due(now: now, clockOffset: clockOffset)
     if isClockSet(clockOffset), window.seconds != issue.seconds { return window }
-    return .ownClock(TokenSchedule.unixSeconds(now, clockOffset))
+    let seconds = TokenSchedule.unixSeconds(now, clockOffset)
+    let own = seconds - seconds % TokenSchedule.ownSeconds
+    // Not the token that was refused.
+    return .ownClock(own == issue.seconds ? own + 1 : own)
   }
 
   mutating func minted(_ issue: Issue, now: UInt64, clockOffset: Int64) {

@@ -79,9 +79,9 @@ final class Gateway {
   }
 
   /// Counts the next request and returns the fault that applies to it.
-  func takeEffect(on head: RequestHead, _ target: RequestTarget) -> FaultEffect {
+  func takeEffect(on head: RequestHead, _ target: RequestTarget, connection: Int) -> FaultEffect {
     guard !faults.isEmpty else { return .none }
-    let effect = faults.take(topic: head[.topic], on: target.kind)
+    let effect = faults.take(topic: head[.topic], on: target.kind, connection: connection)
     if let name = effect.name { effects[name, default: 0] += 1 }
     return effect
   }
@@ -96,6 +96,7 @@ final class Gateway {
   private func serve(_ descriptor: Int32, _ port: RequestTarget.Port) {
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
+    faults.newestConnection += 1
     guard let connection = Connection(descriptor: descriptor, port: port, gateway: self) else {
       return log.warn("file descriptors or memory are exhausted; a connection was closed")
     }

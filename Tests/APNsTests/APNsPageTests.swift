@@ -41,7 +41,7 @@ struct APNsPageTests {
     let rows = try rows("Reasons")
     for row in rows {
       let answer = APNsAnswer(status: try #require(Int(row[0])), reason: row[1])
-      #expect(row[3] == action(AnswerMeaning(answer)), "\(row)")
+      #expect(row[3] == action(answer.meaning), "\(row)")
     }
     let named = Set(rows.map { $0[1] })
     #expect(named.count == rows.count)
@@ -61,6 +61,7 @@ struct APNsPageTests {
     case .retryLater: "fault of APNs"
     case .deviceThrottled: "limited device"
     case .providerRefused: "refused key"
+    case .forbidden: "forbidden"
     case .topicRefused: "refused topic"
     case .tooManyProviderTokens: "older provider token"
     case .newConnection: "new connection"

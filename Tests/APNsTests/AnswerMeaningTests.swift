@@ -13,7 +13,7 @@ struct AnswerMeaningTests {
     (410, "Unregistered", .staleToken(unregisteredSince: 1_700_000_000_000)),
     (410, "ExpiredToken", .staleToken(unregisteredSince: 1_700_000_000_000)),
     (400, "TopicDisallowed", .topicRefused), (403, "BadCertificate", .providerRefused),
-    (403, "BadCertificateEnvironment", .providerRefused), (403, "Forbidden", .providerRefused),
+    (403, "BadCertificateEnvironment", .providerRefused), (403, "Forbidden", .forbidden),
     (403, "BadEnvironmentKeyIdInToken", .providerRefused), (403, "BadEnvironmentKeyInToken", .providerRefused),
     (400, "IdleTimeout", .newConnection), (503, "Shutdown", .newConnection),
     (403, "UnrelatedKeyIdInToken", .providerRefused),
@@ -29,7 +29,7 @@ struct AnswerMeaningTests {
     status: Int, reason: String, meaning: AnswerMeaning
   ) {
     let answer = APNsAnswer(status: status, reason: reason, timestamp: 1_700_000_000_000, retryAfterSeconds: 7)
-    #expect(AnswerMeaning(answer) == meaning)
+    #expect(answer.meaning == meaning)
   }
 
   @Test(arguments: [
@@ -38,7 +38,7 @@ struct AnswerMeaningTests {
     (302, .retryLater(after: nil)),
   ])
   func `an unknown reason is classified by its status`(status: Int, meaning: AnswerMeaning) {
-    #expect(AnswerMeaning(APNsAnswer(status: status, reason: "NeverHeardOf", timestamp: 5)) == meaning)
+    #expect(APNsAnswer(status: status, reason: "NeverHeardOf", timestamp: 5).meaning == meaning)
   }
 
   @Test(arguments: [
@@ -54,11 +54,11 @@ struct AnswerMeaningTests {
   func `a documented reason with another status is classified by the status and removes no token`(
     status: Int, reason: String, meaning: AnswerMeaning
   ) {
-    #expect(AnswerMeaning(APNsAnswer(status: status, reason: reason, timestamp: 5)) == meaning)
+    #expect(APNsAnswer(status: status, reason: reason, timestamp: 5).meaning == meaning)
   }
 
   @Test func `200 is accepted and proves the provider token`() {
-    #expect(AnswerMeaning(APNsAnswer(status: 200)) == .accepted)
+    #expect(APNsAnswer(status: 200).meaning == .accepted)
     #expect(AnswerMeaning.accepted.provesProviderToken)
     #expect(AnswerMeaning.badJob.provesProviderToken)
     #expect(!AnswerMeaning.providerRefused.provesProviderToken)

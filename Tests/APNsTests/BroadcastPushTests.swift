@@ -92,7 +92,7 @@ struct BroadcastPushTests {
   }
 
   @Test func `an unknown channel fails alone, and an app without the feature fails as a whole`() {
-    #expect(AnswerMeaning(APNsAnswer(status: 400, reason: "ChannelNotRegistered")) == .failed)
-    #expect(AnswerMeaning(APNsAnswer(status: 400, reason: "FeatureNotEnabled")) == .badJob)
+    #expect(APNsAnswer(status: 400, reason: "ChannelNotRegistered").meaning == .failed)
+    #expect(APNsAnswer(status: 400, reason: "FeatureNotEnabled").meaning == .badJob)
   }
 }

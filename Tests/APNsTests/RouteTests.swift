@@ -9,13 +9,13 @@ struct RouteTests {
   @Test func `a paused route lets one probe through at a time`() {
     let route = Route(environment: .sandbox, topic: "com.a")
     #expect(route.admits(now: 1))
-    #expect(route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 100))
+    #expect(route.pause(reason: "TopicDisallowed", since: 0, now: 0, nextProbeAt: 100))
     #expect(!route.admits(now: 40))
     #expect(!route.takeProbe(now: 40, next: 140))
     #expect(route.admits(now: 100))
     #expect(route.takeProbe(now: 100, next: 200))
     #expect(!route.takeProbe(now: 101, next: 201))
-    #expect(!route.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 300), "already paused")
+    #expect(!route.pause(reason: "TopicDisallowed", since: 0, now: 0, nextProbeAt: 300), "already paused")
     #expect(!route.admits(now: 200))
     route.resume()
     #expect(route.admits(now: 200))
@@ -34,7 +34,7 @@ struct RouteTests {
   @Test func `healthy routes are forgotten before paused ones`() {
     let table = RouteTable()
     let paused = table.route(.production, "paused")
-    #expect(paused.pause(reason: "TopicDisallowed", since: 0, nextProbeAt: 1000))
+    #expect(paused.pause(reason: "TopicDisallowed", since: 0, now: 0, nextProbeAt: 1000))
     for number in 0...RouteTable.maximumRoutes { _ = table.route(.production, "topic\(number)") }
     #expect(table.known(.production, "topic0") == nil)
     #expect(table.known(.production, "paused") === paused)
@@ -43,7 +43,8 @@ struct RouteTests {
   @Test func `in a table full of paused routes those paused most recently are kept`() {
     let table = RouteTable()
     for number in 0..<RouteTable.maximumRoutes {
-      #expect(table.route(.production, "topic\(number)").pause(reason: "X", since: Int64(number), nextProbeAt: 1000))
+      #expect(
+        table.route(.production, "topic\(number)").pause(reason: "X", since: Int64(number), now: 0, nextProbeAt: 1000))
     }
     _ = table.route(.production, "new")
     #expect(table.known(.production, "topic0") == nil)

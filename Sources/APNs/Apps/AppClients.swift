@@ -82,16 +82,24 @@ public final class AppClients {
     let new = AppDirectory(apps: apps, fallback: directory.fallback.map { other ?? $0 })
     var change = new.change(from: directory)
     change.isFallbackChanged = new.fallback?.identity != directory.fallback?.identity
-    var kept: [ClientIdentity: APNsClient] = [:]
-    for (configuration, client) in zip(directory.configurations, clients) { kept[configuration.identity] = client }
+    let old = directory
+    var kept: [ClientIdentity: Int] = [:]
+    for (index, configuration) in old.configurations.enumerated() { kept[configuration.identity] = index }
+    let before = clients
     directory = new
     gateways = AppClients.gateways(of: new)
-    clients = new.configurations.map { kept.removeValue(forKey: $0.identity) }
+    clients = new.configurations.enumerated().map { index, configuration in
+      guard let place = kept.removeValue(forKey: configuration.identity), let client = before[place] else { return nil }
+      if !new.bundleIDs(ofConfiguration: index).isSubset(of: old.bundleIDs(ofConfiguration: place)) {
+        client.topicsAdded()
+      }
+      return client
+    }
     if change.isFallbackChanged {
       useFallback()
       if !isShutDown { fallbackClient?.start() }
     }
-    for client in kept.values { retire(client) }
+    for client in kept.values.compactMap({ before[$0] }) { retire(client) }
     if !isShutDown { watch() }
     if change.isFallbackChanged { onStateChange?() }
     return change

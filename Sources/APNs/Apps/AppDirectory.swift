@@ -48,6 +48,11 @@ struct AppDirectory: Sendable {
   /// Returns what a bundle id stands for; nil if no app names it.
   func target(of bundleID: String) -> Target? { targets[bundleID] }
 
+  /// The bundle ids that have a configuration in one of the environments.
+  func bundleIDs(ofConfiguration index: Int) -> Set<String> {
+    Set(targets.lazy.filter { $0.value.production == index || $0.value.sandbox == index }.map(\.key))
+  }
+
   /// The URLs of all gateways, with a configuration that uses each.
   var gateways: [String: Int] {
     var gateways: [String: Int] = [:]

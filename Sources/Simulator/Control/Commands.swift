@@ -3,9 +3,10 @@ import EventLoop
 /// `POST /faults`: `{"kind":"goaway","every":100}`. Adds a fault to the active ones.
 ///
 /// It fires at each `every`-th push, at most `count` times, and not at the first `after` pushes; with a `topic` only pushes
-/// of that topic count; `on` is `pushes` (default), `broadcasts` or `channels`.
+/// of that topic count; `on` is `pushes` (default), `broadcasts` or `channels`. With `open` it is one of the connections that are open
+/// now: later ones are good.
 enum FaultCommand: Equatable {
-  case add(Fault, answersPings: Bool)
+  case add(Fault, answersPings: Bool, isOfOpen: Bool = false)
   case stallAccept
   case answerEarly
   case ignorePings
@@ -25,14 +26,16 @@ enum FaultCommand: Equatable {
         kind, every: Int(try command.integer("every", in: 1...1_000_000_000) ?? 1),
         count: try command.integer("count").map(Int.init), after: Int(try command.integer("after") ?? 0),
         topic: try command.string("topic"), on: try command.choice("on", of: RequestTarget.Kind.self) ?? .pushes)
-      self = .add(fault, answersPings: try command.bool("answerPings") ?? true)
+      self = .add(
+        fault, answersPings: try command.bool("answerPings") ?? true, isOfOpen: try command.bool("open") ?? false)
     }
     try command.end()
   }
 
   func apply(to plan: inout FaultPlan) {
     switch self {
-    case .add(let fault, let answersPings):
+    case .add(var fault, let answersPings, let isOfOpen):
+      if isOfOpen { fault.lastConnection = plan.newestConnection }
       plan.add(fault)
       if !answersPings { plan.answersPings = false }
     case .stallAccept: plan.stallsAccept = true

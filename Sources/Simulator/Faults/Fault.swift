@@ -23,6 +23,8 @@ struct Fault: Equatable, Sendable {
   var after = 0
   /// Applies to pushes of this topic only; nil for all.
   var topic: [UInt8]?
+  /// The number of the last connection that has it; nil for all.
+  var lastConnection: Int?
   /// Requests of other kinds do not count.
   let target: RequestTarget.Kind
   /// Pushes seen.

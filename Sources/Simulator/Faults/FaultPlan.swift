@@ -6,6 +6,8 @@ struct FaultPlan {
   /// Whether heads are answered before the body has arrived.
   var answersEarly = false
   var answersPings = true
+  /// The number of the newest connection; they count from 1.
+  var newestConnection = 0
 
   var isEmpty: Bool { faults.isEmpty }
 
@@ -14,13 +16,18 @@ struct FaultPlan {
   }
 
   mutating func removeAll() {
+    let newest = newestConnection
     self = FaultPlan()
+    newestConnection = newest
   }
 
-  /// Counts the next request, which has this topic, and returns the fault that applies to it.
-  mutating func take(topic: ArraySlice<UInt8>?, on target: RequestTarget.Kind = .pushes) -> FaultEffect {
+  /// Counts the next request of a connection, which has this topic, and returns the fault that applies to it.
+  mutating func take(
+    topic: ArraySlice<UInt8>?, on target: RequestTarget.Kind = .pushes, connection: Int = 0
+  ) -> FaultEffect {
     var effect = FaultEffect.none
     for index in faults.indices where faults[index].target == target {
+      if let last = faults[index].lastConnection, connection > last { continue }
       if let wanted = faults[index].topic, topic?.elementsEqual(wanted) != true { continue }
       guard let distance = faults[index].countPush(), effect == .none else { continue }
       effect = FaultPlan.effect(of: faults[index].kind, pushesUntilFiring: distance)

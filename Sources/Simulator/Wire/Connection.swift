@@ -10,6 +10,7 @@ final class Connection {
 
   private unowned let gateway: Gateway
   private let port: RequestTarget.Port
+  private let number: Int
   private let socket: TLSSocket
   /// 0 if it is unknown.
   private let clientPort: Int
@@ -43,6 +44,7 @@ final class Connection {
     clientPort = ClientPort.of(descriptor)
     self.gateway = gateway
     self.port = port
+    number = gateway.faults.newestConnection
     output.reserveCapacity(2 * Connection.writeSize)
     // Unowned, because a weak reference would slow down all others. `close` ends source and timer.
     session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
@@ -181,7 +183,7 @@ extension Connection {
   func streamEnded(_ id: Int32, _ slot: Int) {
     guard id <= lastStream, !isCut else { return }
     let target = RequestTarget(streams[slot].head, on: port)
-    let effect = gateway.takeEffect(on: streams[slot].head, target)
+    let effect = gateway.takeEffect(on: streams[slot].head, target, connection: number)
     let arrival = Clock.unixNanoseconds
     guard effect.isProcessed else {
       if target == .push { journal(arrival, nil, effect, slot) }

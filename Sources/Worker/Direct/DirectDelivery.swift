@@ -146,7 +146,7 @@ private final class DirectAttempt {
   }
 
   private func mayRemove(_ device: Device, _ sent: SendOutcome, _ push: Push, _ client: APNsClient) -> Bool {
-    guard case .answered(let answer) = sent, answer.status != 200 else { return false }
+    guard case .answered(let answer) = sent, answer.meaning != .accepted else { return false }
     let proof = RemovalProof(
       device: device, bundleID: composer.bundleID(of: device) ?? "", pushType: .alert,
       defaultBundleID: composer.bundleID)
@@ -165,7 +165,7 @@ private final class DirectAttempt {
 
   private func record(_ index: Int, status: Int, apnsID: String = "", reason: String?) {
     results[index] = DeviceResult(
-      token: devices[index].token, ok: status == 200, status: status, apnsID: apnsID, reason: reason)
+      token: devices[index].token, ok: (200..<300).contains(status), status: status, apnsID: apnsID, reason: reason)
     open -= 1
   }
 

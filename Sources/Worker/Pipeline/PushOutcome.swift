@@ -44,12 +44,13 @@ extension PushOutcome {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
     case .answered(let answer):
-      switch AnswerMeaning(answer) {
+      switch answer.meaning {
       case .accepted: self = .accepted
       case .staleToken(let since): self = removalAllowed ? .stale(unregisteredSince: since) : .failed
       case .badJob: self = .badJob
       case .retryLater(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
       case .deviceThrottled(let after): self = .open(after: after.map { .seconds($0) } ?? .zero, isFault: false)
+      case .forbidden: self = .open(after: .zero, isFault: false)
       case .providerRefused, .topicRefused, .tooManyProviderTokens, .newConnection:
         self = .open(after: PushOutcome.faultDelay, isFault: true)
       case .failed, .ourBug: self = .failed

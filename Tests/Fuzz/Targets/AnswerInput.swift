@@ -13,13 +13,14 @@ enum AnswerInput {
 
   static func check(_ answer: APNsAnswer) throws(Violation) {
     try require(statuses.contains(answer.status), "an answer has the status \(answer.status)")
-    try require((answer.reason == nil) == (answer.status == 200), "an answer \(answer.status) has the wrong reason")
+    try require(
+      (answer.reason == nil) == (200..<300).contains(answer.status), "an answer \(answer.status) has the wrong reason")
     if let reason = answer.reason {
       try requireShort(reason, RefusalBody.maximumReasonCharacters, "a reason")
       try require(reason.utf8.allSatisfy { (0x20..<0x7F).contains($0) }, "a reason is not printable")
     }
-    let meaning = AnswerMeaning(answer)
-    try require((meaning == .accepted) == (answer.status == 200), "\(answer.status) means \(meaning)")
+    let meaning = answer.meaning
+    try require((meaning == .accepted) == (200..<300).contains(answer.status), "\(answer.status) means \(meaning)")
     if case .staleToken = meaning {
       try require([400, 410].contains(answer.status), "\(answer.status) makes a token stale")
     }
