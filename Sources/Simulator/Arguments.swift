@@ -21,6 +21,7 @@ struct Arguments: Equatable {
   var topics: [String] = []
   var tokenUpdateSeconds = 0
   var checksAuthorization = true
+  var isLikeApple = false
   var keepsIDs = true
   var journalPath: String?
   var wantsHelp = false
@@ -42,6 +43,8 @@ struct Arguments: Equatable {
                                 check provider tokens with this key (a new one)
       --token-updates SECONDS   minimum time between two new provider tokens of the key (0, no limit)
       --topic TOPIC             allowed topic, repeatable (all)
+      --apple                   what is recorded of Apple's gateway: a window of 65,535 bytes, one stream after a refusal, bundle
+                                ids that are bound at the first push, two new provider tokens of a team in 20 minutes
       --no-auth-check           accept pushes without a provider token
       --no-ledger               keep totals only
       --journal FILE            append a line of JSON for every push
@@ -57,6 +60,7 @@ struct Arguments: Equatable {
     while let option = rest.popFirst() {
       switch option {
       case "--no-auth-check": checksAuthorization = false
+      case "--apple": isLikeApple = true
       case "--no-ledger": keepsIDs = false
       case "--help", "-h": wantsHelp = true
       default:

@@ -119,6 +119,7 @@ extension Gateway {
   ) -> Answer {
     guard target == .push else { return refusal(of: target, stream.head, provider: &provider, now: now) ?? .accepted }
     if let refusal = refusal(ofHead: stream.head, provider: &provider, now: now) { return refusal }
+    let rules = provider.rules ?? rules
     let isObject = stream.bodyCount > PushStream.keptBody || isJSONObject(stream.body)
     return rules.refusal(ofBody: stream.bodyCount, isObject: isObject, head: stream.head)
       ?? rules.refusal(ofContent: stream.body, head: stream.head)
@@ -133,8 +134,15 @@ extension Gateway {
   /// Returns the refusal of a head; nil if it is valid. Checks in Apple's order: path and method, provider token,
   /// fields.
   func refusal(ofHead head: RequestHead, provider: inout ConnectionProvider, now: UInt64) -> Answer? {
-    rules.refusalOfTarget(head) ?? refusalOfProvider(head, &provider, now: Int64(now / 1_000_000_000))
-      ?? rules.refusalOfFields(head) ?? refusalOfTeam(head, provider)
+    if settings.isLikeApple, head.listSize > GatewaySettings.maximumHeaderList { return Answer(431) }
+    if let refusal = rules.refusalOfTarget(head)
+      ?? refusalOfProvider(head, &provider, now: Int64(now / 1_000_000_000))
+    {
+      return refusal
+    }
+    // Apple ties a connection to the bundle ids that the team has at the first push.
+    if settings.isLikeApple, provider.rules == nil { provider.rules = rules }
+    return (provider.rules ?? rules).refusalOfFields(head) ?? refusalOfTeam(head, provider)
   }
 
   /// Refuses the topics of another team than that of the connection's provider token, and those that its key is not for.
@@ -157,7 +165,7 @@ extension Gateway {
     guard settings.checksAuthorization else { return nil }
     return provider.check(
       head[.authorization], with: &verifier, environment: settings.environment,
-      updateSeconds: settings.tokenUpdateSeconds, now: now
+      updateSeconds: settings.tokenUpdateSeconds, isLikeApple: settings.isLikeApple, now: now
     ).refusal
   }
 }
@@ -190,6 +198,10 @@ struct GatewaySettings: Sendable {
   var checksAuthorization = true
   /// Minimum seconds between two new provider tokens of the key; 0 for no limit.
   var tokenUpdateSeconds: Int64 = 0
+  /// Whether connections behave as is recorded of Apple's (docs/testing.md).
+  var isLikeApple = false
+  /// SETTINGS_MAX_HEADER_LIST_SIZE.
+  static let maximumHeaderList = 8000
   /// A connection whose TLS handshake takes longer is closed.
   var handshakeTime = Duration.seconds(60)
 }

@@ -79,6 +79,8 @@ extension GatewaySettings {
     initialStreams = arguments.initialStreams ?? (arguments.checksAuthorization ? 1 : arguments.maximumStreams)
     addedNanoseconds = UInt64(arguments.addedMilliseconds) * 1_000_000
     checksAuthorization = arguments.checksAuthorization
-    tokenUpdateSeconds = Int64(arguments.tokenUpdateSeconds)
+    isLikeApple = arguments.isLikeApple
+    // "More than once every 20 minutes" is too often.
+    tokenUpdateSeconds = Int64(arguments.tokenUpdateSeconds > 0 || !isLikeApple ? arguments.tokenUpdateSeconds : 1200)
   }
 }

@@ -31,9 +31,9 @@ struct FaultPlanTests {
   }
 
   @Test func `an abrupt goaway leaves the last pushes unanswered`() {
-    let fault = Fault(.goaway(abrupt: true, unanswered: 3), every: 4)
+    let fault = Fault(.goaway(Goaway(isAbrupt: true), unanswered: 3), every: 4)
     let held = FaultEffect.stall(processed: true)
-    #expect(effects([fault], 5) == [.none, held, held, .goaway(abrupt: true), .none])
+    #expect(effects([fault], 5) == [.none, held, held, .goaway(Goaway(isAbrupt: true)), .none])
   }
 
   @Test func `the first fault that fires is applied, and every fault counts every push`() {
@@ -44,7 +44,7 @@ struct FaultPlanTests {
 
   @Test func `processed pushes are distinguished from others`() {
     #expect(FaultEffect.none.isProcessed)
-    #expect(FaultEffect.goaway(abrupt: true).isProcessed)
+    #expect(FaultEffect.goaway(Goaway(isAbrupt: true)).isProcessed)
     #expect(!FaultEffect.reset(code: 7, processed: false).isProcessed)
     #expect(FaultEffect.stall(processed: true).isProcessed)
   }

@@ -37,8 +37,8 @@ struct JournalTests {
   @Test func `a line says that the push was not processed, or its answer not sent`() {
     #expect(line(nil, .drop(processed: false)) == push + ",\"lost\":\"connection\"}\n")
     #expect(line(.accepted, .stall(processed: true)) == push + ",\"status\":200,\"lost\":\"answer\"}\n")
-    #expect(line(.accepted, .goaway(abrupt: true)) == push + ",\"status\":200,\"lost\":\"connection\"}\n")
-    #expect(line(.accepted, .goaway(abrupt: false)) == push + ",\"status\":200}\n")
+    #expect(line(.accepted, .goaway(Goaway(isAbrupt: true))) == push + ",\"status\":200,\"lost\":\"connection\"}\n")
+    #expect(line(.accepted, .goaway(Goaway(isAbrupt: false))) == push + ",\"status\":200}\n")
   }
 
   @Test func `a journal that cannot be written ends the simulator with its path`() async throws {

@@ -36,7 +36,7 @@ struct LiveActivitiesTests {
   }
 
   @Test func `a start shows a card, whose token is reported until it is taken`() async throws {
-    let simulator = try await SimulatedGateway(["--environment", "sandbox"])
+    let simulator = try await SimulatedGateway(["--environment", "sandbox"], isLikeApple: false)
     let reports = Locked<[Report]>([])
     let sidecar = try await Self.sidecar(reports)
     try await simulator.addLiveDevice(
@@ -70,7 +70,7 @@ struct LiveActivitiesTests {
   }
 
   @Test func `channels are managed on their port and used on the other one`() async throws {
-    let simulator = try await SimulatedGateway()
+    let simulator = try await SimulatedGateway(isLikeApple: false)
     let created = try await channel(
       simulator, "POST", body: #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#)
     #expect(created.hasPrefix("HTTP/2 201") && created.contains("apns-request-id: "))
@@ -98,7 +98,7 @@ struct LiveActivitiesTests {
   }
 
   @Test func `provider tokens and keys are checked as for pushes`() async throws {
-    let simulator = try await SimulatedGateway(["--environment", "sandbox"])
+    let simulator = try await SimulatedGateway(["--environment", "sandbox"], isLikeApple: false)
     let body = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#
     let none = try await channel(simulator, "POST", body: body, "-H", "authorization:")
     #expect(none.hasPrefix("HTTP/2 403") && none.hasSuffix(#"{"reason":"MissingProviderToken"}"#))
@@ -110,7 +110,7 @@ struct LiveActivitiesTests {
   }
 
   @Test func `a channel whose answer was lost exists`() async throws {
-    let simulator = try await SimulatedGateway()
+    let simulator = try await SimulatedGateway(isLikeApple: false)
     try await simulator.fault(#"{"kind":"drop","on":"channels","count":1,"processed":true}"#)
     #expect(try await simulator.push().hasPrefix("HTTP/2 200"), "the fault is for channels only")
     let body = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#

@@ -7,7 +7,7 @@ import Testing
 /// The program itself, with curl and nghttp as its clients.
 @Suite(.serialized)
 struct SimulatorTests {
-  private static let shared = Task { try await SimulatedGateway(initialStreams: 1000) }
+  private static let shared = Task { try await SimulatedGateway(initialStreams: 1000, isLikeApple: false) }
   private let simulator: SimulatedGateway
 
   init() async throws {

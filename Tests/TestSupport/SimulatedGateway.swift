@@ -8,14 +8,16 @@ public final class SimulatedGateway: Sendable {
   /// Keeps the directory for as long as the process.
   private let directoryOwner: TemporaryDirectory
 
-  /// `arguments` are the simulator's own, after the defaults. `initialStreams`: how many a connection may have open
+  /// It does what is recorded of Apple's gateway. `arguments` are the simulator's own, after the defaults. `initialStreams`: how many a connection may have open
   /// before its first valid provider token.
-  public init(_ arguments: [String] = [], initialStreams: Int = 1) async throws {
+  /// Without `isLikeApple` a client may have a new provider token for each push.
+  public init(_ arguments: [String] = [], initialStreams: Int = 1, isLikeApple: Bool = true) async throws {
     self.initialStreams = initialStreams
     directoryOwner = try TemporaryDirectory()
     process = try ChildProcess(
       try builtProduct("apns-simulator"),
-      ["--dir", directoryOwner.path, "--initial-streams", "\(initialStreams)"] + arguments)
+      (isLikeApple ? ["--apple"] : []) + ["--dir", directoryOwner.path, "--initial-streams", "\(initialStreams)"]
+        + arguments)
     let line = try await process.line("its ready line") { $0.hasPrefix("{") && $0.contains("\"ready\":true") }
     ready = try JSONDecoder().decode(Ready.self, from: Data(line.utf8))
   }

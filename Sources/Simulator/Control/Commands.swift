@@ -10,6 +10,7 @@ enum FaultCommand: Equatable {
   case stallAccept
   case answerEarly
   case ignorePings
+  case greet(Goaway)
 
   private static let refusedStream: Int64 = 7
 
@@ -20,6 +21,7 @@ enum FaultCommand: Equatable {
     case "acceptStall": self = .stallAccept
     case "early": self = .answerEarly
     case "noPings": self = .ignorePings
+    case "goawayFirst": self = .greet(try FaultCommand.goaway(&command))
     default:
       let kind = try FaultCommand.kind(name, &command)
       let fault = Fault(
@@ -41,18 +43,27 @@ enum FaultCommand: Equatable {
     case .stallAccept: plan.stallsAccept = true
     case .answerEarly: plan.answersEarly = true
     case .ignorePings: plan.answersPings = false
+    case .greet(let goaway): plan.greeting = goaway
     }
   }
 
-  /// - `goaway`: `abrupt` closes the connection with it, the last `unanswered` (1) pushes processed but not answered;
+  private static func goaway(_ command: inout Command) throws(ControlError) -> Goaway {
+    Goaway(
+      isAbrupt: try command.bool("abrupt") ?? false,
+      code: UInt32(try command.integer("code", in: 0...Int64(UInt32.max)) ?? 0),
+      text: try command.string("text") ?? Goaway.shutdown, isTwice: try command.bool("twice") ?? false)
+  }
+
+  /// - `goaway`: `abrupt` closes the connection with it, the last `unanswered` (1) pushes processed but not answered; `code` (0) and
+  ///   `text` (`{"reason":"Shutdown"}`) are in it, and with `twice` one without text precedes it;
   /// - `reset`: `code` (7, REFUSED_STREAM), `processed` (false);
   /// - `stall`, `drop`: `processed` (false);
   /// - `status`: `status`, `reason`, `retryAfter`.
   private static func kind(_ name: String, _ command: inout Command) throws(ControlError) -> Fault.Kind {
     switch name {
     case "goaway":
-      let isAbrupt = try command.bool("abrupt") ?? false
-      return .goaway(abrupt: isAbrupt, unanswered: Int(try command.integer("unanswered", in: 1...1_000_000) ?? 1))
+      return .goaway(
+        try goaway(&command), unanswered: Int(try command.integer("unanswered", in: 1...1_000_000) ?? 1))
     case "reset":
       let code = try command.integer("code", in: 0...Int64(UInt32.max)) ?? refusedStream
       return .reset(code: UInt32(code), processed: try command.bool("processed") ?? false)
@@ -61,7 +72,7 @@ enum FaultCommand: Equatable {
     case "status": return .answer(try command.answer())
     default:
       throw ControlError(
-        "unknown kind \"\(name)\": goaway, reset, stall, drop, status, acceptStall, early or noPings")
+        "unknown kind \"\(name)\": goaway, goawayFirst, reset, stall, drop, status, acceptStall, early or noPings")
     }
   }
 }

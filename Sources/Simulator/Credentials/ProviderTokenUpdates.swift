@@ -4,9 +4,13 @@
 struct ProviderTokenUpdates {
   static let maximumTokens = 1000
 
+  /// New tokens that may pass within the time between two; the first is one of them.
+  var allowed = 1
   private var admitted: Set<[UInt8]> = []
-  /// When the newest token was first received, in unix seconds.
-  private var newestSince: Int64?
+  /// When the newest tokens were first received, in unix seconds; at most ``allowed``.
+  private var newestSince: [Int64] = []
+
+  init(allowed: Int = 1) { self.allowed = allowed }
 
   /// The number of different tokens.
   var count: Int { admitted.count }
@@ -16,10 +20,10 @@ struct ProviderTokenUpdates {
   /// `updateSeconds` is the minimum time between two new tokens; 0 for no limit. The first token is not an update.
   mutating func admits(_ authorization: [UInt8], updateSeconds: Int64, now: Int64) -> Bool {
     if admitted.contains(authorization) { return true }
-    if let newestSince, now - newestSince < updateSeconds { return false }
+    if newestSince.count == allowed, let oldest = newestSince.first, now - oldest < updateSeconds { return false }
     if admitted.count >= ProviderTokenUpdates.maximumTokens { admitted = [] }
     admitted.insert(authorization)
-    newestSince = now
+    newestSince = (newestSince + [now]).suffix(allowed)
     return true
   }
 }

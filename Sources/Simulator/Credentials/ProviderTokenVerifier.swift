@@ -26,6 +26,8 @@ struct ProviderTokenVerifier {
   private(set) var verifications = 0
   /// By key id.
   private var updates: [String: ProviderTokenUpdates] = [:]
+  /// By team id, refused tokens too.
+  private var teamUpdates: [String: ProviderTokenUpdates] = [:]
   /// The number of times that ``forgetUpdates()`` was called.
   private(set) var period = 0
 
@@ -72,7 +74,15 @@ struct ProviderTokenVerifier {
   /// Counts tokens from the beginning: the next one is the key's first.
   mutating func forgetUpdates() {
     updates = [:]
+    teamUpdates = [:]
     period += 1
+  }
+
+  /// Counts a token of the team, valid or not. Returns whether it may pass, as Apple counts: the third new one is too many, and keys
+  /// are not told apart.
+  mutating func counts(_ authorization: [UInt8], of keyID: String, updateSeconds: Int64, now: Int64) -> Bool {
+    teamUpdates[team(of: keyID) ?? teamID, default: ProviderTokenUpdates(allowed: 2)].admits(
+      authorization, updateSeconds: updateSeconds, now: now)
   }
 
   /// Returns whether a push with this valid `authorization` may pass. See ``ProviderTokenUpdates``.
@@ -138,6 +148,12 @@ struct ConnectionProvider {
   private var issuedAt: Int64 = 0
   /// The verifier's period in which the value was admitted.
   private var period = 0
+  /// When the value was first received, in unix seconds.
+  private var changedAt: Int64 = 0
+  /// Whether its token was changed too often: "that connection will be unusable".
+  private var isUnusable = false
+  /// The rules at the first push, which a connection keeps; nil unless it does.
+  var rules: PushRules?
 
   /// Whether a valid provider token was received.
   var isKnown: Bool { !value.isEmpty }
@@ -145,25 +161,34 @@ struct ConnectionProvider {
   /// Checks `authorization` at `now` in unix seconds, and stores a valid one.
   ///
   /// `environment` is the gateway's, nil if it has none. `updateSeconds` is the minimum time between two new tokens of the key, on all connections together; 0 for no limit.
+  /// With `isLikeApple` also between those of a connection, and of a team.
   mutating func check(
     _ authorization: ArraySlice<UInt8>?, with verifier: inout ProviderTokenVerifier,
-    environment: GatewayEnvironment? = nil, updateSeconds: Int64, now: Int64
+    environment: GatewayEnvironment? = nil, updateSeconds: Int64, isLikeApple: Bool = false, now: Int64
   ) -> ProviderTokenCheck {
+    if isUnusable { return .updatedTooOften }
     if let authorization, isKnown, period == verifier.period, isSame(authorization, value) {
       return ProviderTokenVerifier.checkAge(issuedAt: issuedAt, now: now)
     }
     let (check, token) = verifier.verify(authorization, now: now)
+    if isLikeApple, check != .missing, let authorization {
+      let isCounted = verifier.counts(Array(authorization), of: token.keyID, updateSeconds: updateSeconds, now: now)
+      isUnusable = !isCounted || isKnown && check == .valid && now - changedAt < updateSeconds
+      if isUnusable { return .updatedTooOften }
+    }
     guard check == .valid, let authorization else { return check }
     guard verifier.others.isKey(token.keyID, of: environment) else { return .wrongEnvironment }
     // Apple ties a connection to the key of its first push.
     guard keyID.isEmpty || keyID == token.keyID else { return .unrelatedKey }
     let value = Array(authorization)
-    let admits = verifier.admits(value, of: token.keyID, updateSeconds: updateSeconds, now: now)
+    let seconds = isLikeApple ? 0 : updateSeconds
+    let admits = verifier.admits(value, of: token.keyID, updateSeconds: seconds, now: now)
     guard admits else { return .updatedTooOften }
     self.value = value
     keyID = token.keyID
     issuedAt = token.issuedAt
     period = verifier.period
+    changedAt = now
     return .valid
   }
 }

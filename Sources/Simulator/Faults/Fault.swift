@@ -1,9 +1,23 @@
+/// What a GOAWAY says.
+struct Goaway: Equatable, Sendable {
+  static let shutdown = #"{"reason":"Shutdown"}"#
+
+  /// Whether the connection is closed at once.
+  var isAbrupt = false
+  /// An HTTP/2 error code.
+  var code: UInt32 = 0
+  /// Its data: JSON or text.
+  var text = shutdown
+  /// Whether one without data precedes it.
+  var isTwice = false
+}
+
 /// A fault that was requested, and when it fires.
 struct Fault: Equatable, Sendable {
   enum Kind: Equatable, Sendable {
     /// GOAWAY. If `abrupt`, the connection is closed at once, and the last `unanswered` pushes are processed but not
     /// answered. Otherwise all streams up to the last one are answered first.
-    case goaway(abrupt: Bool, unanswered: Int)
+    case goaway(Goaway, unanswered: Int)
     /// RST_STREAM with `code`, after processing the push or instead of it.
     case reset(code: UInt32, processed: Bool)
     /// The push is never answered.

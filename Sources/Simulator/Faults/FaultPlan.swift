@@ -6,6 +6,8 @@ struct FaultPlan {
   /// Whether heads are answered before the body has arrived.
   var answersEarly = false
   var answersPings = true
+  /// Sent on each new connection, before any stream.
+  var greeting: Goaway?
   /// The number of the newest connection; they count from 1.
   var newestConnection = 0
 
@@ -37,10 +39,10 @@ struct FaultPlan {
 
   private static func effect(of kind: Fault.Kind, pushesUntilFiring distance: Int) -> FaultEffect {
     switch kind {
-    case .goaway(abrupt: true, let unanswered) where (1..<max(1, unanswered)).contains(distance):
+    case .goaway(let goaway, let unanswered) where goaway.isAbrupt && (1..<max(1, unanswered)).contains(distance):
       .stall(processed: true)
     case _ where distance > 0: .none
-    case .goaway(let abrupt, _): .goaway(abrupt: abrupt)
+    case .goaway(let goaway, _): .goaway(goaway)
     case .reset(let code, let processed): .reset(code: code, processed: processed)
     case .stall(let processed): .stall(processed: processed)
     case .drop(let processed): .drop(processed: processed)
@@ -56,7 +58,7 @@ enum FaultEffect: Equatable {
   case reset(code: UInt32, processed: Bool)
   case stall(processed: Bool)
   case drop(processed: Bool)
-  case goaway(abrupt: Bool)
+  case goaway(Goaway)
 
   /// Whether the push is checked and recorded in the ledger.
   var isProcessed: Bool {

@@ -57,8 +57,9 @@ extension FaultEffect {
   /// Whether the push is not answered although its connection was used.
   var losesAnswer: Bool {
     switch self {
-    case .none, .answer, .goaway(abrupt: false): false
-    case .reset, .stall, .drop, .goaway(abrupt: true): true
+    case .none, .answer: false
+    case .goaway(let goaway): goaway.isAbrupt
+    case .reset, .stall, .drop: true
     }
   }
 

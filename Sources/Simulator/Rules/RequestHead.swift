@@ -9,18 +9,22 @@ struct RequestHead {
   }
 
   private(set) var hasDuplicates = false
+  /// As SETTINGS_MAX_HEADER_LIST_SIZE counts: names, values, and 32 for each field.
+  private(set) var listSize = 0
   private var bytes: [UInt8] = []
   /// One per field; -1 if the field is absent.
   private var ranges = [(start: Int, end: Int)](repeating: (-1, -1), count: Field.allCases.count)
 
   mutating func removeAll() {
     hasDuplicates = false
+    listSize = 0
     bytes.removeAll(keepingCapacity: true)
     for index in ranges.indices { ranges[index] = (-1, -1) }
   }
 
   /// Stores a field. Unknown fields are ignored.
   mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    listSize += name.count + value.count + 32
     guard let field = Field(name: name) else { return }
     guard ranges[field.rawValue].start < 0 else {
       hasDuplicates = true

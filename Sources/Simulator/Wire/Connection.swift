@@ -1,3 +1,4 @@
+import CNGHTTP2
 import EventLoop
 
 /// The connection of one client: TLS, HTTP/2, and the answers of the gateway.
@@ -20,11 +21,20 @@ final class Connection {
   private var freeStreams: [Int] = []
   private var input = [UInt8](repeating: 0, count: writeSize)
   private var output: [UInt8] = []
+  /// Frames that nghttp2 does not send, for the output behind its own.
+  private var ownFrames: [UInt8] = []
   private var sent = 0
   /// In the order in which they are due.
   private var delayed = FrontQueue<DelayedAnswer>()
   private var delayTimer: LoopTimer?
   private var provider = ConnectionProvider()
+  /// Whether a refusal has lowered the limit of streams to one, until the next acceptance.
+  private var isLowered = false
+  /// Bytes of bodies that are to be given free after the added round trip, the oldest first.
+  private var credits = FrontQueue<(count: Int, due: UInt64)>()
+  /// Of the present read.
+  private var receivedBytes = 0
+  private var creditTimer: LoopTimer?
   /// Streams with a higher id are not processed.
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
@@ -47,7 +57,9 @@ final class Connection {
     number = gateway.faults.newestConnection
     output.reserveCapacity(2 * Connection.writeSize)
     // Unowned, because a weak reference would slow down all others. `close` ends source and timer.
-    session = HTTP2Session(connection: self, maximumStreams: gateway.settings.initialStreams)
+    session = HTTP2Session(
+      connection: self, maximumStreams: gateway.settings.initialStreams, isLikeApple: gateway.settings.isLikeApple)
+    if let goaway = gateway.faults.greeting { goAway(goaway) }
     source = SocketSource(
       descriptor: descriptor, onReadable: { [unowned self] in read() }, onWritable: { [unowned self] in write() })
     guard session != nil, let source else { return nil }
@@ -70,6 +82,8 @@ final class Connection {
     // Their release may be delayed by a turn, in which they must not fire.
     delayTimer?.cancel()
     delayTimer = nil
+    creditTimer?.cancel()
+    creditTimer = nil
     handshakeTimer?.cancel()
     handshakeTimer = nil
     gateway.remove(self)
@@ -84,6 +98,7 @@ final class Connection {
           session?.receive(UnsafeBufferPointer(rebasing: $0[..<count])) ?? false
         }
         if isCut { return close() }
+        giveFree()
         guard isGood else {
           flush()
           return close()
@@ -115,6 +130,8 @@ final class Connection {
         output.removeAll(keepingCapacity: true)
         sent = 0
         session.appendOutput(to: &output, upTo: Connection.writeSize)
+        output += ownFrames
+        ownFrames.removeAll()
       }
       guard !output.isEmpty else { break }
       switch socket.write(output[sent...]) {
@@ -175,7 +192,11 @@ extension Connection {
     send(answer, id, slot, pushID: streams[slot].head.pushID.text)
   }
 
-  func streamBody(_ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+  func streamBody(_ id: Int32, _ slot: Int, _ bytes: UnsafeRawBufferPointer) {
+    if gateway.settings.isLikeApple {
+      receivedBytes += bytes.count
+      session?.consume(bytes.count, of: id)
+    }
     guard slot >= 0 else { return }
     streams[slot].receive(bytes)
   }
@@ -196,6 +217,7 @@ extension Connection {
     if case .answer(let forced) = effect { answer = forced }
     let (pushID, text) = target == .push ? streams[slot].head.pushID : streams[slot].head.requestIdentifier
     if answer.isAccepted { answer = gateway.perform(target, streams[slot], id: pushID, now: arrival) }
+    if gateway.settings.isLikeApple { adjustStreams(after: answer) }
     guard target == .push else {
       answer.isOfChannels = true
       return apply(effect, answer, id, slot, pushID: text)
@@ -218,6 +240,15 @@ extension Connection {
     streams[slot].answerBody.removeFirst(part.count)
     return part.count
   }
+
+  /// nghttp2 has reset a stream with this code. One above a lowered limit is reset twice; nghttp2 does not know it any more.
+  func streamWasReset(_ id: Int32, code: UInt32) {
+    guard isLowered, code == NGHTTP2_REFUSED_STREAM.rawValue else { return }
+    let header: [UInt8] = [0, 0, 4, UInt8(NGHTTP2_RST_STREAM.rawValue), 0]
+    ownFrames += header + bytes(of: UInt32(id)) + bytes(of: NGHTTP2_STREAM_CLOSED.rawValue)
+  }
+
+  private func bytes(of value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 
   func pinged(_ opaque: UInt64) {
     if gateway.faults.answersPings { session?.acknowledgePing(opaque) }
@@ -242,11 +273,47 @@ extension Connection {
       break
     case .drop:
       isCut = true
-    case .goaway(let abrupt):
-      if !abrupt { send(answer, id, slot, pushID: pushID) }
-      lastStream = highestProcessed
-      session?.goAway(last: lastStream)
-      closesAfterFlush = abrupt
+    case .goaway(let goaway):
+      if !goaway.isAbrupt { send(answer, id, slot, pushID: pushID) }
+      goAway(goaway)
+    }
+  }
+
+  private func goAway(_ goaway: Goaway) {
+    lastStream = highestProcessed
+    if goaway.isTwice { session?.goAway(last: lastStream, code: 0, text: []) }
+    session?.goAway(last: lastStream, code: goaway.code, text: Array(goaway.text.utf8))
+    closesAfterFlush = goaway.isAbrupt
+  }
+
+  // MARK: - As is recorded of Apple
+
+  /// A refusal lowers the limit of streams to one, an acceptance restores it. A 410 does not count.
+  private func adjustStreams(after answer: Answer) {
+    guard provider.isKnown, answer.isAccepted == isLowered, answer.status != 410 else { return }
+    isLowered = !answer.isAccepted
+    session?.setMaximumStreams(isLowered ? 1 : gateway.settings.maximumStreams)
+  }
+
+  private func giveFree() {
+    guard receivedBytes > 0 else { return }
+    let count = receivedBytes
+    receivedBytes = 0
+    guard gateway.settings.addedNanoseconds > 0 else { return session?.consume(count) ?? () }
+    credits.append((count, Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds))
+    scheduleCredit()
+  }
+
+  private func scheduleCredit() {
+    guard creditTimer == nil, let due = credits.first?.due else { return }
+    let now = Clock.monotonicNanoseconds
+    creditTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in
+      creditTimer = nil
+      while let due = credits.first?.due, due <= Clock.monotonicNanoseconds, let credit = credits.popFirst() {
+        session?.consume(credit.count)
+      }
+      scheduleCredit()
+      flush()
     }
   }
 

@@ -4,15 +4,17 @@ import EventLoop
 /// The server side of HTTP/2, by nghttp2. Converts between bytes and calls to its connection, without a socket.
 @EventLoop
 final class HTTP2Session {
-  /// Receive window of a connection, in bytes; large enough not to delay a push. Apple's is not known.
+  /// Receive window of a connection, in bytes; large enough not to delay a push.
   private static let connectionWindow: Int32 = 1 << 20
+  /// That of a stream, and of a connection with `--apple`, is HTTP/2's default.
+  private static let defaultWindow: UInt32 = 65_535
 
   private let session: OpaquePointer
   /// Receives the calls, and owns this session.
   private unowned let connection: Connection
 
   /// Returns nil if memory is exhausted.
-  init?(connection: Connection, maximumStreams: Int) {
+  init?(connection: Connection, maximumStreams: Int, isLikeApple: Bool) {
     var made: OpaquePointer?
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
@@ -26,12 +28,14 @@ final class HTTP2Session {
     HTTP2Session.set(callbacks)
     nghttp2_option_set_no_auto_ping_ack(options, 1)
     nghttp2_option_set_no_closed_streams(options, 1)
+    // The connection gives the bytes free, after the round trip that is added.
+    nghttp2_option_set_no_auto_window_update(options, isLikeApple ? 1 : 0)
     let context = Unmanaged.passUnretained(connection).toOpaque()
     guard nghttp2_session_server_new2(&made, callbacks, context, options) == 0, let made else { return nil }
     session = made
     self.connection = connection
     setMaximumStreams(maximumStreams)
-    nghttp2_session_set_local_window_size(session, 0, 0, HTTP2Session.connectionWindow)
+    if !isLikeApple { nghttp2_session_set_local_window_size(session, 0, 0, HTTP2Session.connectionWindow) }
   }
 
   isolated deinit {
@@ -56,11 +60,22 @@ final class HTTP2Session {
     }
   }
 
+  /// Each change has the full set, as Apple's.
   func setMaximumStreams(_ count: Int) {
-    var entry = nghttp2_settings_entry(
-      settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(clamping: count))
-    nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &entry, 1)
+    let values: [(id: nghttp2_settings_id, value: UInt32)] = [
+      (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4096), (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UInt32(clamping: count)),
+      (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, HTTP2Session.defaultWindow), (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 16384),
+      (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(GatewaySettings.maximumHeaderList)),
+    ]
+    let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.id.rawValue), value: $0.value) }
+    nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
   }
+
+  /// Gives the bytes of a stream free at once.
+  func consume(_ count: Int, of stream: Int32) { nghttp2_session_consume_stream(session, stream, count) }
+
+  /// Gives bytes of the connection free. A WINDOW_UPDATE follows when half of the window is.
+  func consume(_ count: Int) { nghttp2_session_consume_connection(session, count) }
 
   /// Answers with status 200 and no body. `uniqueID` is empty except in the sandbox.
   func accept(_ id: Int32, pushID: UnsafeBufferPointer<UInt8>, uniqueID: UnsafeBufferPointer<UInt8>) {
@@ -79,7 +94,8 @@ final class HTTP2Session {
       (answer.isOfChannels ? "apns-request-id" : "apns-id", Array(pushID)),
     ]
     let hasBody = !answer.body.isEmpty
-    if hasBody { values.append(("content-type", Array("application/json".utf8))) }
+    // Apple's refusals have no content type.
+    if hasBody, answer.reason == nil { values.append(("content-type", Array("application/json".utf8))) }
     if let channelID = answer.channelID { values.append(("apns-channel-id", Array(channelID.utf8))) }
     if let retryAfter = answer.retryAfter { values.append(("retry-after", Array(String(retryAfter).utf8))) }
     values.flatMap(\.bytes).withUnsafeBufferPointer { bytes in
@@ -103,11 +119,8 @@ final class HTTP2Session {
   }
 
   /// Sends GOAWAY. Streams above `last` are not processed; the session is finished when the others are.
-  func goAway(last: Int32) {
-    let reason: StaticString = #"{"reason":"Shutdown"}"#
-    nghttp2_submit_goaway(
-      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, NGHTTP2_NO_ERROR.rawValue, reason.utf8Start,
-      reason.utf8CodeUnitCount)
+  func goAway(last: Int32, code: UInt32, text: [UInt8]) {
+    nghttp2_submit_goaway(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, code, text, text.count)
   }
 
   func acknowledgePing(_ opaque: UInt64) {
@@ -166,7 +179,7 @@ extension HTTP2Session {
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { session, _, id, bytes, count, context in
       nonisolated(unsafe) let (session, context, bytes) = (session, context, bytes)
       EventLoop.assumeIsolated {
-        delegate(context).streamBody(streamSlot(session, id), UnsafeRawBufferPointer(start: bytes, count: count))
+        delegate(context).streamBody(id, streamSlot(session, id), UnsafeRawBufferPointer(start: bytes, count: count))
       }
       return 0
     }
@@ -177,6 +190,13 @@ extension HTTP2Session {
         received(whole, session, delegate(context))
         return delegate(context).isCut ? NGHTTP2_ERR_CALLBACK_FAILURE.rawValue : 0
       }
+    }
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+      guard let frame, UInt32(frame.pointee.hd.type) == NGHTTP2_RST_STREAM.rawValue else { return 0 }
+      let (id, code) = (frame.pointee.hd.stream_id, frame.pointee.rst_stream.error_code)
+      nonisolated(unsafe) let context = context
+      EventLoop.assumeIsolated { delegate(context).streamWasReset(id, code: code) }
+      return 0
     }
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, id, _, context in
       nonisolated(unsafe) let (session, context) = (session, context)

@@ -24,6 +24,7 @@ enum FaultKind: String, CaseIterable, Sendable {
   case tooManyRequests = "APNs 429"
   case unavailable = "APNs 503"
   case expiredToken = "APNs 403 ExpiredProviderToken"
+  case badConnection = "a connection to APNs goes bad"
   case apnsCut = "connections to APNs cut"
   case apnsHalfOpen = "connections to APNs half-open"
   case apnsLatency = "200 ms to APNs"
@@ -53,7 +54,8 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .redisKilled, .redisFull, .redisSlow, .redisPaused, .redisFailover, .scriptsFlushed, .clientsKilled: .redis
     case .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved: .redis
     case .environmentChanged: .devices
-    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
+    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken,
+      .badConnection:
       .gateway
     }
   }
@@ -63,7 +65,9 @@ enum FaultKind: String, CaseIterable, Sendable {
     switch self {
     case .workerKilled, .workerStopped, .redisKilled, .scriptsFlushed, .clientsKilled, .redisFailover: 0...0
     case .primaryFailover, .plannedFailover, .environmentChanged: 0...0
-    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .tooManyRequests, .unavailable, .expiredToken: 0...0
+    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .tooManyRequests, .unavailable, .expiredToken,
+      .badConnection:
+      0...0
     // The lease lasts 15 s.
     case .workerFrozen: 17_000...22_000
     case .clockJump: 2_000...8_000
@@ -79,6 +83,12 @@ enum FaultKind: String, CaseIterable, Sendable {
     }
   }
 
+  /// What a connection that has gone bad answers to every push.
+  static let badAnswers = [
+    (500, "InternalServerError"), (503, "ServiceUnavailable"), (429, "TooManyProviderTokenUpdates"),
+    (403, "BadEnvironmentKeyIdInToken"), (400, "TopicDisallowed"),
+  ]
+
   /// The number of pushes that the gateway treats so, the seconds by which a clock jumps, which slots move, or the number of
   /// devices, chosen by the plan.
   func amount(using generator: inout SeededGenerator) -> Int {
@@ -88,6 +98,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     case .streamsReset, .goAwayAbrupt: Int.random(in: 1...12, using: &generator)
     case .goAway, .stall, .drop: Int.random(in: 1...4, using: &generator)
     case .environmentChanged: Int.random(in: 1...6, using: &generator)
+    case .badConnection: Int.random(in: 0..<FaultKind.badAnswers.count, using: &generator)
     case .queueMoved, .devicesMoved: Int.random(in: 0..<1000, using: &generator)
     default: 1
     }

@@ -79,7 +79,8 @@ final class Injector {
       .primaryFailover, .plannedFailover, .queueMoved, .devicesMoved:
       try await fleet.redis.inject(step, for: duration)
     case .environmentChanged: try await builds.change(step.amount)
-    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken:
+    case .goAway, .goAwayAbrupt, .streamsReset, .stall, .drop, .slow, .tooManyRequests, .unavailable, .expiredToken,
+      .badConnection:
       try await injectIntoGateway(step, duration)
     }
   }
@@ -120,6 +121,10 @@ final class Injector {
       try await fleet.gateway.fault(#"{"kind":"status","status":503,"reason":"ServiceUnavailable","count":\#(count)}"#)
     case .expiredToken:
       try await fleet.gateway.fault(#"{"kind":"status","status":403,"reason":"ExpiredProviderToken","count":1}"#)
+    case .badConnection:
+      // Those that are open now; later ones are good.
+      let (status, reason) = FaultKind.badAnswers[count]
+      try await fleet.gateway.fault(#"{"kind":"status","status":\#(status),"reason":"\#(reason)","open":true}"#)
     default: preconditionFailure("\(step.kind) is not a fault of APNs")
     }
   }
