@@ -107,6 +107,9 @@ public final class APNsClient {
   /// Pushes waiting for a connection or a free stream.
   public var queued: Int { allPools.reduce(0) { $0 + $1.queued } }
 
+  /// Pushes that wait for flow control or a free stream.
+  var heldBack: Int { allPools.reduce(0) { $0 + $1.heldBack } }
+
   /// Pushes on a connection.
   public var inFlight: Int { allPools.reduce(0) { $0 + $1.inFlight } }
 

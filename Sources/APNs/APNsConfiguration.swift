@@ -32,6 +32,8 @@ public struct APNsConfiguration: Sendable {
     public var channelsOverride: String?
     /// Trusted in addition to the system's.
     public var authorities: TrustedCertificates?
+    /// Connections per environment at most: those beyond the configured number are open while pushes wait for them.
+    public var maximumConnections = 4
 
     public init(
       endpointOverride: String? = nil, sandboxOverride: String? = nil, authorities: TrustedCertificates? = nil
@@ -51,6 +53,7 @@ public struct APNsConfiguration: Sendable {
   public let defaultEnvironment: PushEnvironment
   /// Within ``connectionRange``.
   public let connectionsPerEnvironment: Int
+  let maximumConnections: Int
   public let limits: Limits
 
   /// The first that APNs does not refuse signs.
@@ -101,6 +104,7 @@ public struct APNsConfiguration: Sendable {
       authorities: authorities?.digest, connections: connectionsPerEnvironment)
     self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
+    maximumConnections = max(connectionsPerEnvironment, gateway.maximumConnections)
     self.limits = limits
   }
 

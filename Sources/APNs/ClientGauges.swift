@@ -31,6 +31,12 @@ enum ClientGauges {
       }
     }
     metrics.gauge(
+      "martlet_apns_held_back_pushes", labels: [],
+      help: "Pushes that wait for APNs' flow control or for a free stream."
+    ) {
+      [([], Double(clients().reduce(0) { $0 + $1.heldBack }))]
+    }
+    metrics.gauge(
       "martlet_apns_provider_token_age_seconds", labels: [],
       help: "Age of the oldest provider token in use; it is renewed only while pushes are sent."
     ) {

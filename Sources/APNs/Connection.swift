@@ -55,6 +55,9 @@ final class Connection {
   private(set) var hasWorked = false
   /// Answers since the last one that was about a device: all of them refused gateway, provider or topic.
   private(set) var refusedInARow = 0
+  /// When a push was last submitted; on CLOCK_MONOTONIC, nanoseconds.
+  private(set) var usedAt: UInt64 = 0
+  private var highestStreamLimit = 0
   /// The key of its first push, to which APNs ties the connection.
   private(set) var keyIndex: Int?
 
@@ -81,9 +84,18 @@ final class Connection {
     switch state {
     case .opening, .draining, .closed: return 0
     case .priming: return max(0, min(1, session.streamLimit) - inFlight.count)
-    case .open: return max(0, min(limits.maximumStreams, session.streamLimit) - inFlight.count)
+    case .open:
+      let limit = session.streamLimit
+      highestStreamLimit = max(highestStreamLimit, limit)
+      return max(0, min(limits.maximumStreams, limit) - inFlight.count)
     }
   }
+
+  /// Bytes of payloads that may be submitted now. One push more may be: it waits on the connection.
+  var windowLeft: Int { session.windowLeft }
+
+  /// Whether another connection would send what waits: the window is used up, or few streams are allowed of what were allowed before.
+  var isHeldBack: Bool { session.windowLeft <= 0 || session.streamLimit <= highestStreamLimit / 2 }
 
   /// Whether the server has sent its SETTINGS.
   var wasReady: Bool { session.hasSettings }
@@ -99,6 +111,7 @@ final class Connection {
     push.tokenGeneration = keys.token.generation
     push.keyIndex = keys.current
     push.submittedAt = now
+    usedAt = now
     keyIndex = keys.current
     if unansweredSince == nil { unansweredSince = now }
     inFlight.append(push)

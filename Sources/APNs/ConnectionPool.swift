@@ -18,7 +18,10 @@ final class ConnectionPool {
 
   private unowned let client: APNsClient
   private let configuration: APNsConfiguration
+  /// As many as are configured, then those that are open while pushes wait for them.
   private var members: [PoolMember] = []
+  /// Whether pushes waited at the last tick.
+  private var isCrowded = false
   /// The connection whose first push is not answered, beside which its member opens another. The late answer opens it.
   private var late: Connection?
   /// Connections that take no more pushes but may still receive answers.
@@ -40,9 +43,11 @@ final class ConnectionPool {
     configuration = client.configuration
     self.origin = origin
     pause = GatewayPause(backoff: configuration.limits.connectBackoff)
-    members = (0..<configuration.connectionsPerEnvironment).map { _ in
-      PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
-    }
+    members = (0..<configuration.connectionsPerEnvironment).map { _ in newMember() }
+  }
+
+  private func newMember() -> PoolMember {
+    PoolMember(pool: self, origin: origin, configuration: configuration, log: client.log)
   }
 
   var buffers: SecureChannel.Buffers { client.opensOnDemand ? .small : .full }
@@ -90,6 +95,7 @@ final class ConnectionPool {
     endWaiting(now: now)
     for connection in connections { connection.tick(now: now) }
     openBesideIfSlow(now: now)
+    adjustMembers(now: now)
     if pause.probeIfDue(now: now) {
       // The error may be one of a connection: what probes is younger than the pause.
       if let since = pause.since { replaceOlder(than: since, because: pause.reason, now: now) }
@@ -186,11 +192,14 @@ final class ConnectionPool {
     let now = Clock.monotonicNanoseconds
     endWaiting(now: now)
     if !waiting.isEmpty, client.keys.token.prepare(now: now) {
-      for offset in members.indices {
-        let member = members[(nextMember + offset) % members.count]
+      let count = configuration.connectionsPerEnvironment
+      for offset in 0..<count {
+        if let connection = members[(nextMember + offset) % count].connection { fill(connection, now: now) }
+      }
+      nextMember = (nextMember + 1) % count
+      for member in members.dropFirst(count) where !waiting.isEmpty {
         if let connection = member.connection { fill(connection, now: now) }
       }
-      nextMember = (nextMember + 1) % members.count
       if let late { fill(late, now: now) }
     }
     for connection in connections { connection.flush(now: now) }
@@ -199,7 +208,9 @@ final class ConnectionPool {
   private func fill(_ connection: Connection, now: UInt64) {
     if let key = connection.keyIndex, key != client.keys.current { return connection.drain(.keyChanged) }
     var room = min(connection.capacity, roomWhileProbing)
-    while room > 0, let push = waiting.popFirst() {
+    var window = connection.windowLeft
+    // A push that waits here may go over another connection.
+    while room > 0, window > 0, let push = waiting.popFirst() {
       if isProbeTooEarly(push, on: connection, now: now) {
         waiting.putBack(push)
         return
@@ -214,6 +225,7 @@ final class ConnectionPool {
         return
       }
       room -= 1
+      window -= push.shared.message.payload.count
     }
   }
 }
@@ -326,6 +338,33 @@ extension ConnectionPool {
     }
     guard phase == .shuttingDown else { return resend(push) }
     if client.isReplaced { client.leave(push, outcome) } else { client.finish(push, outcome, now: now) }
+  }
+}
+
+// Connections beyond those that are configured.
+extension ConnectionPool {
+  /// Pushes that wait for flow control or a free stream, while there is a connection.
+  var heldBack: Int { hasConnection && !pause.isPaused ? waiting.count : 0 }
+
+  /// Opens one more connection if pushes wait, as they did at the last tick, and closes those that nothing needs any more.
+  private func adjustMembers(now: UInt64) {
+    let wasCrowded = isCrowded
+    isCrowded = heldBack > 0 && serving.allSatisfy { !$0.isReady || $0.isHeldBack }
+    if isCrowded, wasCrowded, phase == .serving, members.count < configuration.maximumConnections,
+      members.allSatisfy({ $0.connection?.isReady == true })
+    {
+      let member = newMember()
+      members.append(member)
+      member.open()
+    }
+    for index in members.indices.dropFirst(configuration.connectionsPerEnvironment).reversed() {
+      guard let connection = members[index].connection, connection.inFlight.isEmpty,
+        now > max(connection.usedAt, connection.openedAt) + configuration.limits.idleBeforeClose.unsignedNanoseconds
+      else { continue }
+      members[index].stop()
+      members.remove(at: index)
+      connection.drain(.notNeeded)
+    }
   }
 }
 

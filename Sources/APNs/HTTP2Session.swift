@@ -17,6 +17,8 @@ final class HTTP2Session {
   private var ended: [Push] = []
   /// Number of requests whose payload nghttp2 has not read completely.
   private(set) var unwritten = 0
+  /// Bytes of their payloads.
+  private var unwrittenBytes = 0
   private(set) var hasSettings = false
   /// The last GOAWAY since ``takeGoaway()``.
   private var goaway: ConnectionEnd?
@@ -43,18 +45,27 @@ final class HTTP2Session {
     nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
   }
 
+  /// Bytes of payloads that the server's flow control still takes, beside those that are submitted; negative if these are too many.
+  var windowLeft: Int { Int(nghttp2_session_get_remote_window_size(session)) - unwrittenBytes }
+
+  private func noteWritten(_ push: Push) {
+    unwritten -= 1
+    unwrittenBytes -= push.shared.message.payload.count
+  }
+
   /// Returns false if no more streams can be opened on this connection.
   func submit(_ push: Push, authorization: [UInt8]) -> Bool {
     let id = HTTP2Session.submit(push, headers, authorization, to: session)
     guard id > 0 else { return false }
     push.stream = PushStream(id: id)
     unwritten += 1
+    unwrittenBytes += push.shared.message.payload.count
     return true
   }
 
   /// Resets the stream of the push, which ``takeEnded()`` will not return.
   func cancel(_ push: Push) {
-    if !push.stream.isWritten { unwritten -= 1 }
+    if !push.stream.isWritten { noteWritten(push) }
     nghttp2_session_set_stream_user_data(session, push.stream.id, nil)
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), push.stream.id, NGHTTP2_CANCEL.rawValue)
@@ -168,7 +179,7 @@ extension HTTP2Session {
     push.stream.payloadOffset += count
     if push.stream.payloadOffset == payload.count {
       push.stream.isWritten = true
-      owner.unwritten -= 1
+      owner.noteWritten(push)
       flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
     }
     return count
@@ -225,7 +236,7 @@ extension HTTP2Session {
 
   private static let onStreamClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
     guard let push = push(session, id), let owner = HTTP2Session.session(userData) else { return 0 }
-    if !push.stream.isWritten { owner.unwritten -= 1 }
+    if !push.stream.isWritten { owner.noteWritten(push) }
     switch code {
     case NGHTTP2_NO_ERROR.rawValue: push.stream.end = .finished
     case NGHTTP2_REFUSED_STREAM.rawValue: push.stream.end = .refused

@@ -1,7 +1,8 @@
 import PushModel
 
 extension Push {
-  private nonisolated static let maximumTokenCharacters = 200
+  /// Apple: "don't make assumptions about their length".
+  private nonisolated static let maximumTokenCharacters = 1024
   private nonisolated static let maximumCollapseIDBytes = 64
   private nonisolated static let maximumTopicBytes = 256
 

@@ -16,7 +16,7 @@ struct PushValidationTests {
     let cases: [(Push, Int, String)] = [
       (TestPush.make(token: ""), 400, "MissingDeviceToken"),
       (TestPush.make(token: "abc/../d"), 400, "BadDeviceToken"),
-      (TestPush.make(token: String(repeating: "a", count: 201)), 400, "BadDeviceToken"),
+      (TestPush.make(token: String(repeating: "a", count: 1025)), 400, "BadDeviceToken"),
       (TestPush.make(token: "é"), 400, "BadDeviceToken"),
       (TestPush.make(topic: ""), 400, "MissingTopic"),
       (TestPush.make(topic: "com.a\r\nx: y"), 400, "BadTopic"),

@@ -25,7 +25,7 @@ struct PushRulesTests {
     Case([":path": "/3/device/\(String(repeating: "ab", count: 31))"], 400, "BadDeviceToken"),
     Case([":path": "/3/device/\(String(repeating: "ab", count: 32))a"], 400, "BadDeviceToken"),
     Case([":path": "/3/device/\(String(repeating: "AB", count: 100))"]),
-    Case([":path": "/3/device/\(String(repeating: "ab", count: 101))"], 400, "BadDeviceToken"),
+    Case([":path": "/3/device/\(String(repeating: "ab", count: 513))"], 400, "BadDeviceToken"),
     Case(["apns-topic": nil], 400, "MissingTopic"),
     Case(["apns-topic": ""], 400, "MissingTopic"),
     Case(["apns-topic": "com.example.other"], 400, "TopicDisallowed"),

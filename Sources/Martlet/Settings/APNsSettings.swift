@@ -77,7 +77,9 @@ struct APNsSettings {
     }
     settings.readEnvironment(&reader)
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
-    let gateway = readGateway(&reader)
+    var gateway = readGateway(&reader)
+    gateway.maximumConnections = reader.integer(
+      "APNS_CONNECTIONS_MAX", in: APNsConfiguration.connectionRange, default: max(4, connections))
     let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }

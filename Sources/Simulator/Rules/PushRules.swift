@@ -4,7 +4,7 @@ import JSON
 struct PushRules {
   static let maximumCollapseID = 64
   /// Hexadecimal digits.
-  static let deviceTokenLength = 64...200
+  static let deviceTokenLength = 64...1024
 
   /// Nil allows every topic.
   var topics: Set<String>?

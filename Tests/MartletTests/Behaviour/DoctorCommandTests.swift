@@ -14,6 +14,8 @@ import Testing
   init() async throws {
     fleet = try await Self.shared.value
     try await fleet.redis("FLUSHALL")
+    // Each doctor is a process of its own, with keys of its own.
+    try await fleet.gateway.settings(#"{"tokenUpdateSeconds":0}"#)
   }
 
   private struct Line: Decodable, Equatable {
