@@ -4,7 +4,7 @@ import CNGHTTP2
 /// Builds the header block of a push, in memory that is reused for the next push.
 final class RequestHeaders {
   /// Room for the values of a push without its `authorization`; ``Push/localRefusal`` limits each of them.
-  private static let maximumBytes = 1024
+  private static let maximumBytes = 2048
   private static let maximumFields = 12
 
   /// The fields that are the same for every request come first. Owns the memory of every block.

@@ -88,7 +88,7 @@ struct TokenSchedule {
     (Int64(now) + clockOffset) / 1_000_000_000
   }
 
-  private static func windowStart(of unixSeconds: Int64) -> Int64 {
+  static func windowStart(of unixSeconds: Int64) -> Int64 {
     unixSeconds - unixSeconds % windowSeconds
   }
 }

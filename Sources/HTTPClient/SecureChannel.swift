@@ -34,6 +34,22 @@ public final class SecureChannel: @unchecked Sendable {
   public let descriptor: Int32
   private var hasAgreedToHTTP2 = false
 
+  /// What TLS has agreed on.
+  public struct Handshake: Sendable {
+    /// `TLSv1.3`, for example.
+    public let version: String
+    /// Whether the server has asked for a client certificate.
+    public let asksForCertificate: Bool
+  }
+
+  /// Nil before something was sent.
+  public var handshake: Handshake? {
+    guard let tls else { return nil }
+    // A client knows its peer's algorithms from the request for a certificate alone.
+    let algorithms = SSL_get_sigalgs(tls, 0, nil, nil, nil, nil, nil)
+    return Handshake(version: String(cString: SSL_get_version(tls)), asksForCertificate: algorithms > 0)
+  }
+
   /// Connects: DNS, TCP, proxy and TLS. Blocks for at most `connectMilliseconds`.
   public init(
     to address: WebAddress, authorities: TrustedCertificates?, buffers: Buffers, connectMilliseconds: Int
@@ -137,14 +153,20 @@ public final class SecureChannel: @unchecked Sendable {
       + "or the host of the gateway in NO_PROXY"
   }
 
-  /// Returns whether the server selected h2. libcurl gives access to its TLS session only after something was sent.
+  /// libcurl gives access to its TLS session only after something was sent.
+  private var tls: OpaquePointer? {
+    var info: UnsafeMutablePointer<curl_tlssessioninfo>?
+    guard martlet_curl_get_tls(handle, &info) == CURLE_OK else { return nil }
+    return info?.pointee.internals.map { OpaquePointer($0) }
+  }
+
+  /// Returns whether the server selected h2.
   private func isHTTP2() -> Bool {
     guard !hasAgreedToHTTP2 else { return true }
-    var info: UnsafeMutablePointer<curl_tlssessioninfo>?
-    guard martlet_curl_get_tls(handle, &info) == CURLE_OK, let tls = info?.pointee.internals else { return false }
+    guard let tls else { return false }
     var name: UnsafePointer<UInt8>?
     var count: UInt32 = 0
-    SSL_get0_alpn_selected(OpaquePointer(tls), &name, &count)
+    SSL_get0_alpn_selected(tls, &name, &count)
     hasAgreedToHTTP2 = UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual(SecureChannel.alpn.dropFirst())
     return hasAgreedToHTTP2
   }

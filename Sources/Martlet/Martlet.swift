@@ -13,7 +13,7 @@ enum Martlet {
     WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
     StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
     BroadcastCommand.self, ChannelsCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
-    DoctorCommand.self, HealthCommand.self,
+    DoctorCommand.self, GatewayCommand.self, HealthCommand.self,
   ]
 
   static func main() {

@@ -105,6 +105,19 @@ extension SimulatorTests {
       #expect(try await apns.recent(1).first?.payloadBytes == 4096)
     }
 
+    @Test func `the longest of every header field arrives`() async throws {
+      let client = try apns.client()
+      defer { client.close() }
+      let outcome = await client.outcome {
+        TestPush.make(
+          token: String(repeating: "ab", count: 512), topic: String(repeating: "a", count: 256),
+          pushType: .fileprovider,
+          expiration: .max, collapseID: String(repeating: "c", count: 64), completion: $0)
+      }
+      // Only its topic is not that of a file provider.
+      #expect(outcome == .answered(.init(status: 400, reason: "BadTopic")))
+    }
+
     @Test func `a stream limit that changes during sending is respected`() async throws {
       let client = try apns.client()
       defer { client.close() }

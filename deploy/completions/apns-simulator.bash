@@ -3,7 +3,7 @@
 _apns_simulator() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local words='--listen --channels --control --name --dir --environment --max-streams --initial-streams --rtt --key-id --team-id --public-key --token-updates
-    --topic --no-auth-check --no-ledger --journal --help'
+    --topic --apple --no-auth-check --no-ledger --journal --help'
   COMPREPLY=()
   case $previous in
     --dir) mapfile -t COMPREPLY < <(compgen -d -- "$current") ;;

@@ -6,7 +6,7 @@ _martlet() {
   COMPREPLY=()
 
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast channels dead tokens credentials doctor health help --help --version'
+    words='worker sidecar dashboard all enqueue status result explain cancel queue broadcast channels dead tokens credentials doctor gateway health help --help --version'
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
     return
   fi
@@ -63,6 +63,7 @@ _martlet() {
         *:adopt) words='--id --environment --app --json' ;;
       esac ;;
     doctor) words='--channels --json' ;;
+    gateway) words='--environment --app --token --renew --idle --json' ;;
     health) words='--address --ready' ;;
     dead)
       case $COMP_CWORD:$action in

@@ -36,6 +36,7 @@ complete -c martlet -n __martlet_ends -a dead -d 'List, show, requeue or purge d
 complete -c martlet -n __martlet_ends -a tokens -d 'Export, import or migrate device tokens'
 complete -c martlet -n __martlet_ends -a credentials -d 'Add, list, revoke or disable tokens, keys and operators'
 complete -c martlet -n __martlet_ends -a doctor -d 'Check settings, Redis, the provider key and APNs'
+complete -c martlet -n __martlet_ends -a gateway -d 'Ask the gateway of APNs whether it does what is known of it'
 complete -c martlet -n __martlet_ends -a health -d 'Ask a running service whether it works'
 complete -c martlet -n __martlet_ends -a help -d 'List the commands'
 
@@ -198,6 +199,13 @@ complete -c martlet -n '__martlet_ends credentials disable' -a 'user key instanc
 
 complete -c martlet -n '__martlet_is doctor' -l channels -d 'Ask which origins serve channels'
 complete -c martlet -n '__martlet_is doctor' -l json -d 'Print JSON'
+
+complete -c martlet -n '__martlet_is gateway' -l environment -x -a 'production sandbox' -d 'The gateway'
+complete -c martlet -n '__martlet_is gateway' -l app -x -d 'The app whose key signs'
+complete -c martlet -n '__martlet_is gateway' -l token -x -d 'Also send to this device'
+complete -c martlet -n '__martlet_is gateway' -l renew -d 'Also use a second provider token'
+complete -c martlet -n '__martlet_is gateway' -l idle -d 'Also wait for 30 minutes'
+complete -c martlet -n '__martlet_is gateway' -l json -d 'Print JSON'
 
 complete -c martlet -n '__martlet_is health' -l address -x -d 'Its admin port'
 complete -c martlet -n '__martlet_is health' -l ready -d 'Whether it can serve'

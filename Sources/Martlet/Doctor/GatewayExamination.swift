@@ -24,7 +24,15 @@ struct GatewayExamination {
           fix: "set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_PRIVATE_KEY, or MARTLET_APPS, to push")
       ]
     }
-    return [signing(configuration), await GatewayExamination.reach(configuration)]
+    let reached = await GatewayExamination.reach(configuration)
+    let isApples = configuration.defaultOrigin.hasSuffix(".push.apple.com")
+    guard reached.severity == .ok, isApples else { return [signing(configuration), reached] }
+    return [
+      signing(configuration), reached,
+      Finding(
+        "apple's gateway", .fact, "not asked what it does",
+        fix: "run martlet gateway once: it asks what others have recorded, and no phone shows anything"),
+    ]
   }
 
   private func signing(_ configuration: APNsConfiguration) -> Finding {

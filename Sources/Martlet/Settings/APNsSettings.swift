@@ -131,7 +131,7 @@ struct APNsSettings {
     }
   }
 
-  private static func readGateway(_ reader: inout EnvironmentReader) -> APNsConfiguration.Gateway {
+  static func readGateway(_ reader: inout EnvironmentReader) -> APNsConfiguration.Gateway {
     var gateway = APNsConfiguration.Gateway(
       endpointOverride: readOverride("APNS_ENDPOINT_OVERRIDE", &reader),
       sandboxOverride: readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader),

@@ -35,11 +35,13 @@ enum FaultKind: String, CaseIterable, Sendable {
   case environmentChanged = "devices change their environment"
 
   /// Those of runs with sentinels. A plan depends on their number and order.
-  static let ofSentinels = allCases.filter { !onlyOfCluster.contains($0) && $0 != .environmentChanged }
+  static let ofSentinels = allCases.filter { !onlyOfCluster.contains($0) && !onlyByName.contains($0) }
   /// Those of runs on a cluster. Its servers announce their own addresses, so no proxy is between them and the workers.
   static let ofCluster = allCases.filter {
-    $0 != .redisFailover && $0.target != .workersRedis && $0 != .environmentChanged
+    $0 != .redisFailover && $0.target != .workersRedis && !onlyByName.contains($0)
   }
+  /// Those that only `--only` asks for: others would change the plans of published seeds.
+  private static let onlyByName: [FaultKind] = [.environmentChanged, .badConnection]
   private static let onlyOfCluster: [FaultKind] = [.primaryFailover, .plannedFailover, .queueMoved, .devicesMoved]
 
   enum Target {

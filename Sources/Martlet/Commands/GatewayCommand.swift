@@ -1,0 +1,105 @@
+import APNs
+import EventLoop
+import JSON
+import Operations
+import PushModel
+import Telemetry
+import Worker
+
+/// `martlet gateway`: asks a gateway of APNs whether it does what is known of it.
+enum GatewayCommand: Command {
+  static let name = "gateway"
+  static let summary = "ask the gateway of APNs whether it does what is known of it"
+  static let help = """
+    usage: martlet gateway [--environment production|sandbox] [--app BUNDLE_ID] [--token TOKEN] [--renew] [--idle] [--json]
+
+    Asks the gateway some thirty questions, whose answers Apple documents or others have recorded, over one connection and with
+    at most sixty requests. Prints each question, what is expected, what was seen, and who says so. Shows nothing on any phone.
+
+    Without settings of APNs it asks what needs no key: SETTINGS, TLS, the order of checks, refusals. With a key it also sends
+    pushes to a token that no device has, all of which are refused, with the provider token that the workers of the key have.
+
+      --environment E   the gateway; default: APNS_USE_SANDBOX
+      --app BUNDLE_ID   the app whose key signs; default: APNS_BUNDLE_ID
+      --token TOKEN     also send two pushes in the background to this device
+      --renew           also use a second new provider token: for 20 minutes APNs may refuse the next one of the team
+      --idle            also wait for 30 minutes
+      --json            print one object {"id","question","expected","seen","verdict","certainty","source"} per line
+
+    Exit code 0 if every answer is as expected, 1 if one differs or the gateway cannot be reached.
+
+    """
+
+  static func run(_ words: [String]) async throws -> ExitCode {
+    let line = try CommandLineWords(
+      words, options: ["environment", "app", "token"], flags: ["renew", "idle", "json"])
+    try line.refuseArguments()
+    let (target, scope) = try target(line)
+    let facts = scope.facts
+    let isJSON = line.has("json")
+    if !isJSON {
+      let key = target.keyID.map { "with the key \($0)" } ?? "without a key"
+      Console.print("Asks \(target.url) \(facts.count) questions over one connection, \(key).\n\n")
+    }
+    var differing = 0
+    do {
+      try GatewayQuestioning(target, scope).ask { answer in
+        if answer.fact.verdict(on: answer.seen) == .differs { differing += 1 }
+        Console.print(isJSON ? answer.object.line : answer.text)
+      }
+    } catch {
+      throw CommandError.failed("\(target.url) cannot be asked: \(error)")
+    }
+    if !isJSON {
+      Console.print("\n\(facts.count - differing) of \(facts.count) answers are as expected.\n")
+      if differing > 0 { Console.print("What differs is news: docs/gateway.md says where to report it.\n") }
+    }
+    return differing == 0 ? .done : .failed
+  }
+
+  /// The gateway, and what may be asked there.
+  private static func target(_ line: CommandLineWords) throws -> (GatewayTarget, GatewayQuestioning.Scope) {
+    let environment = try line.value("environment").map { text throws(CommandError) in
+      guard let environment = PushEnvironment(rawValue: text) else {
+        throw .usage("--environment takes production or sandbox")
+      }
+      return environment
+    }
+    var faults: [InvalidValue] = []
+    let (worker, _, _) = AllConfiguration.read(EnvironmentReader.processValues, &faults)
+    let bundleID = line.value("app") ?? worker?.worker.bundleID
+    let app = worker?.worker.apps.first { $0.bundleIDs.contains(bundleID ?? "") }
+    let ofApp = app.flatMap { app in
+      (environment.map { [$0] } ?? PushEnvironment.allCases).lazy
+        .compactMap { app.configuration(of: bundleID ?? "", in: $0) }.first
+    }
+    var scope = GatewayQuestioning.Scope(bundleID: bundleID, token: line.value("token"))
+    scope.renews = line.has("renew")
+    scope.waits = line.has("idle")
+    if let configuration = ofApp ?? worker?.worker.apns, bundleID != nil {
+      return (GatewayTarget(configuration, environment ?? configuration.defaultEnvironment), scope)
+    }
+    guard line.value("app") == nil, scope.token == nil, !scope.renews else {
+      throw CommandError.refused("set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_KEY_PATH, or MARTLET_APPS")
+    }
+    scope.bundleID = nil
+    var reader = EnvironmentReader(EnvironmentReader.processValues)
+    return (try GatewayTarget(APNsSettings.readGateway(&reader), environment ?? .production), scope)
+  }
+}
+
+extension GatewayQuestioning.Answer {
+  fileprivate var object: JSONObject {
+    [
+      "id": fact.id, "question": fact.question, "expected": fact.expected, "seen": seen,
+      "verdict": fact.verdict(on: seen).rawValue, "certainty": fact.certainty.rawValue, "source": fact.source,
+    ]
+  }
+
+  fileprivate var text: String {
+    let seen = TerminalText.line(seen)
+    let mark = fact.verdict(on: self.seen) == .expected ? "ok     " : "DIFFERS"
+    let rest = fact.verdict(on: self.seen) == .expected ? "" : "; expected \(fact.expected.joined(separator: " or "))"
+    return "\(mark) \(fact.question): \(seen)\(rest) (\(fact.certainty.rawValue): \(fact.source))\n"
+  }
+}
