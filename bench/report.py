@@ -50,6 +50,11 @@ def sections(setup, results, budgets):
         "POST /api/push/register over 64 persistent connections.",
         "Each checks the credential and registers a device in Redis.",
         "The server is on core 0, h2load and Redis on core 1.", "", *registration_table(results)]
+    if results.select("window"):
+        yield "Apple's window", [
+            "APNs' window of 65,535 bytes for each connection, half of which comes back in a round trip.",
+            "Further connections open one a second while pushes wait, so a short run does not have them from its beginning.", "",
+            *window_table(results)]
     yield "Memory and start", memory_table(results)
     yield "Where the CPU of a job goes", [
         "![CPU by stage](stages.png)", "",
@@ -157,6 +162,13 @@ def registration_table(results):
     return table(["server", "requests/s", "CPU us/request", "Redis CPU us/request"], [
         [server, spread(lines, "rate", 0), spread(lines, "cpuMicroseconds"), spread(lines, "redisMicroseconds")]
         for (server,), lines in groups(results, "registrations", "server")])
+
+
+def window_table(results):
+    return table(["round trip", "payload", "connections at most", "opened", "pushes/s", "by the window of one"], [
+        [f"{round_trip} ms", f"{payload} bytes", str(most), spread(lines, "opened", 0), spread(lines, "rate", 0),
+         spread(lines, "expected", 0)]
+        for (round_trip, payload, most), lines in groups(results, "window", "roundTrip", "payload", "most")])
 
 
 def memory_table(results):

@@ -6,7 +6,7 @@ import Testing
 
 /// What is recorded of Apple's gateway, byte by byte, against the client's session without a socket.
 ///
-/// A file has one step on each line: `push` and `large` submit so many pushes, large ones of 3,000 bytes; `server` and `bytes` are
+/// A file has one step on each line: `push` and `large` submit pushes, large ones of 3,000 bytes; `server` and `bytes` are
 /// received, the latter one byte at a time; `expect` is compared: the limit of streams, the window, a GOAWAY, or the end of a stream.
 @Suite @EventLoop struct ConversationTests {
   nonisolated static let directory = URL(filePath: #filePath).deletingLastPathComponent()

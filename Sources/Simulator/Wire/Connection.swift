@@ -32,8 +32,8 @@ final class Connection {
   private var isLowered = false
   /// Bytes of bodies that are to be given free after the added round trip, the oldest first.
   private var credits = FrontQueue<(count: Int, due: UInt64)>()
-  /// Of the present read.
-  private var receivedBytes = 0
+  /// Given free, and not announced yet.
+  private var freeBytes = 0
   private var creditTimer: LoopTimer?
   /// Streams with a higher id are not processed.
   private var lastStream = Int32.max
@@ -98,7 +98,6 @@ final class Connection {
           session?.receive(UnsafeBufferPointer(rebasing: $0[..<count])) ?? false
         }
         if isCut { return close() }
-        giveFree()
         guard isGood else {
           flush()
           return close()
@@ -194,8 +193,8 @@ extension Connection {
 
   func streamBody(_ id: Int32, _ slot: Int, _ bytes: UnsafeRawBufferPointer) {
     if gateway.settings.isLikeApple {
-      receivedBytes += bytes.count
       session?.consume(bytes.count, of: id)
+      giveFreeLater(bytes.count)
     }
     guard slot >= 0 else { return }
     streams[slot].receive(bytes)
@@ -295,13 +294,18 @@ extension Connection {
     session?.setMaximumStreams(isLowered ? 1 : gateway.settings.maximumStreams)
   }
 
-  private func giveFree() {
-    guard receivedBytes > 0 else { return }
-    let count = receivedBytes
-    receivedBytes = 0
-    guard gateway.settings.addedNanoseconds > 0 else { return session?.consume(count) ?? () }
+  private func giveFreeLater(_ count: Int) {
+    guard gateway.settings.addedNanoseconds > 0 else { return giveFree(count) }
     credits.append((count, Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds))
     scheduleCredit()
+  }
+
+  /// As netty: an update follows when more than half of the window is free. The half that is exactly filled waits for more.
+  private func giveFree(_ count: Int) {
+    freeBytes += count
+    guard freeBytes > HTTP2Session.defaultWindow / 2 else { return }
+    session?.consume(freeBytes)
+    freeBytes = 0
   }
 
   private func scheduleCredit() {
@@ -310,7 +314,7 @@ extension Connection {
     creditTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in
       creditTimer = nil
       while let due = credits.first?.due, due <= Clock.monotonicNanoseconds, let credit = credits.popFirst() {
-        session?.consume(credit.count)
+        giveFree(credit.count)
       }
       scheduleCredit()
       flush()

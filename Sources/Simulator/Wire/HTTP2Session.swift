@@ -7,7 +7,7 @@ final class HTTP2Session {
   /// Receive window of a connection, in bytes; large enough not to delay a push.
   private static let connectionWindow: Int32 = 1 << 20
   /// That of a stream, and of a connection with `--apple`, is HTTP/2's default.
-  private static let defaultWindow: UInt32 = 65_535
+  static let defaultWindow = 65_535
 
   private let session: OpaquePointer
   /// Receives the calls, and owns this session.
@@ -64,7 +64,8 @@ final class HTTP2Session {
   func setMaximumStreams(_ count: Int) {
     let values: [(id: nghttp2_settings_id, value: UInt32)] = [
       (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4096), (NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, UInt32(clamping: count)),
-      (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, HTTP2Session.defaultWindow), (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 16384),
+      (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, UInt32(HTTP2Session.defaultWindow)),
+      (NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 16384),
       (NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, UInt32(GatewaySettings.maximumHeaderList)),
     ]
     let entries = values.map { nghttp2_settings_entry(settings_id: Int32($0.id.rawValue), value: $0.value) }
