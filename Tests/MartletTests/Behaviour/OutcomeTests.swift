@@ -203,6 +203,23 @@ import Testing
     #expect(try await fleet.gateway.ledger().accepted == 10)
   }
 
+  @Test(arguments: [(403, "Forbidden"), (403, "BadEnvironmentKeyIdInToken"), (400, "TopicDisallowed")])
+  func `a job ends whose device is refused for what others are accepted with`(status: Int, reason: String) async throws
+  {
+    let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
+    #expect(try await deliver("", to: fleet.uniqueToken(), id: fleet.unique("outcome")).status == "accepted")
+    try await fleet.gateway.device(token, #""rule":"fixed","status":\#(status),"reason":"\#(reason)""#)
+    try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(token)"},"title":"a"}"#, on: worker.queue)
+    try await eventually("it ends") {
+      // Others go on meanwhile, and no route is paused.
+      #expect(try await deliver("", to: fleet.uniqueToken(), id: fleet.unique("outcome")).status == "accepted")
+      return try await fleet.currentRecord(id)?.isFinal == true
+    }
+    let record = try await fleet.record(id)
+    #expect(record.status == "failed" && record.reasons == [reason: 1], "\(record)")
+    try await fleet.gateway.clearDevices()
+  }
+
   @Test(arguments: ["BadTopic", "BadCollapseId", "PayloadTooLarge", "InvalidPushType"])
   func `a permanent refusal ends the job at once`(reason: String) async throws {
     let (token, id) = (fleet.uniqueToken(), fleet.unique("outcome"))
