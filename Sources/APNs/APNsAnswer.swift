@@ -28,6 +28,9 @@ public struct APNsAnswer: Sendable, Equatable {
     meaning = AnswerMeaning(status: status, reason: reason, timestamp: timestamp, retryAfter: retryAfterSeconds)
   }
 
+  /// Comparing meanings would compare what they carry.
+  public var isAccepted: Bool { if case .accepted = meaning { true } else { false } }
+
   static let accepted = APNsAnswer(status: 200)
 
   /// Makes an answer from the parts of a response. `body` may hold anything.

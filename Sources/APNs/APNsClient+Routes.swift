@@ -55,14 +55,15 @@ extension APNsClient {
     push.isProbe = route.takeProbe(now: now, next: now + configuration.limits.probeInterval.unsignedNanoseconds)
   }
 
-  /// Updates the mass-removal guard, the provider token and the route after an answer, and returns what to do with the
+  /// Updates the mass-removal guard, the keys and the route after an acceptance.
+  func accepted(_ push: Push, _ answer: APNsAnswer, now: UInt64) {
+    if keys.hasSeveral { keys.proven(by: push, now: now) }
+    if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
+  }
+
+  /// Updates the mass-removal guard, the provider token and the route after a refusal, and returns what to do with the
   /// push. Completes what the answer means by what others were answered.
   func handle(_ answer: inout APNsAnswer, for push: Push, on connection: Connection, now: UInt64) -> Reaction {
-    if answer.meaning == .accepted {
-      if keys.hasSeveral { keys.proven(by: push, now: now) }
-      if let route = push.route { proven(route, by: push, answer, isSuspect: false, now: now) }
-      return .finish
-    }
     // Until then the topic may not have been the team's.
     if answer.reason == "DeviceTokenNotForTopic", connection.openedAt < topicsAddedAt { answer.meaning = .failed }
     refusals.record(push, answer, isFault: answer.meaning == .ourBug)

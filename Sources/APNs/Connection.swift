@@ -142,8 +142,11 @@ final class Connection {
   /// Records that APNs has answered: when the connection ends, it is replaced without delay.
   func recordAnswer() { hasWorked = true }
 
-  /// Records what an answer says of the connection.
-  func record(_ meaning: AnswerMeaning) {
+  /// An acceptance says that the connection is good.
+  func forgetRefusals() { refusedInARow = 0 }
+
+  /// Records what a refusal says of the connection.
+  func recordRefusal(_ meaning: AnswerMeaning) {
     refusedInARow = meaning.isOfConnection ? refusedInARow + 1 : 0
   }
 

@@ -253,29 +253,37 @@ extension ConnectionPool {
 // Called by connections and members.
 extension ConnectionPool {
   func ended(_ push: Push, _ outcome: SendOutcome, on connection: Connection, now: UInt64) {
-    guard case .answered(var answer) = outcome else {
+    guard case .answered(let answer) = outcome else {
       resendOrFinish(push, outcome, now: now)
       return
     }
     noteAnswer(answer, now: now)
+    guard answer.isAccepted else { return refused(push, answer, on: connection, now: now) }
+    client.accepted(push, answer, now: now)
+    connection.forgetRefusals()
+    finish(push, outcome, provenBy: connection, now: now)
+  }
+
+  private func finish(_ push: Push, _ outcome: SendOutcome, provenBy connection: Connection, now: UInt64) {
+    connection.recordProof()
+    if late != nil { endLate(unless: connection) }
+    client.finish(push, outcome, now: now)
+  }
+
+  private func refused(_ push: Push, _ answer: APNsAnswer, on connection: Connection, now: UInt64) {
+    var answer = answer
     let reaction = client.handle(&answer, for: push, on: connection, now: now)
-    let outcome = answer.meaning == .accepted ? outcome : .answered(answer)
-    connection.record(answer.meaning)
+    connection.recordRefusal(answer.meaning)
     switch reaction {
-    case .finish:
-      connection.recordProof()
-      if late != nil { endLate(unless: connection) }
-      client.finish(push, outcome, now: now)
-    case .refused:
-      client.finish(push, outcome, now: now)
-    case .resend:
-      resendOrFinish(push, outcome, now: now)
+    case .finish: finish(push, .answered(answer), provenBy: connection, now: now)
+    case .refused: client.finish(push, .answered(answer), now: now)
+    case .resend: resendOrFinish(push, .answered(answer), now: now)
     case .resendElsewhere:
       replace(connection, because: answer, now: now)
-      resendOrFinish(push, outcome, now: now)
+      resendOrFinish(push, .answered(answer), now: now)
     case .leave:
       leave(connection, because: answer, now: now)
-      resendOrFinish(push, outcome, now: now)
+      resendOrFinish(push, .answered(answer), now: now)
     }
     if connection.refusedInARow >= ConnectionPool.refusalsBeforeReplacement {
       replace(connection, because: answer, now: now)

@@ -79,7 +79,7 @@ struct KeyExamination {
     let check = "key of \(question.bundleID), \(question.environment.rawValue)"
     let reason: String
     switch outcome {
-    case .answered(let answer) where answer.meaning == .accepted || PushReason.of(answer.reason ?? "").isOfToken:
+    case .answered(let answer) where answer.isAccepted || PushReason.of(answer.reason ?? "").isOfToken:
       guard !refused.isEmpty else { return Finding(check, .ok, "\(key) may send") }
       return Finding(
         check, .warning, "\(key) may send; APNs refuses \(refused.joined(separator: ", "))",

@@ -146,7 +146,7 @@ private final class DirectAttempt {
   }
 
   private func mayRemove(_ device: Device, _ sent: SendOutcome, _ push: Push, _ client: APNsClient) -> Bool {
-    guard case .answered(let answer) = sent, answer.meaning != .accepted else { return false }
+    guard case .answered(let answer) = sent, !answer.isAccepted else { return false }
     let proof = RemovalProof(
       device: device, bundleID: composer.bundleID(of: device) ?? "", pushType: .alert,
       defaultBundleID: composer.bundleID)

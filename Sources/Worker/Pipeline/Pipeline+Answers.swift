@@ -30,7 +30,7 @@ extension Pipeline {
 
   /// Whether route and job allow that the device is removed because of the answer.
   private func mayRemove(_ sent: SendOutcome, _ draft: PushDraft) -> Bool {
-    guard case .answered(let answer) = sent, answer.meaning != .accepted, let client = draft.content.client
+    guard case .answered(let answer) = sent, !answer.isAccepted, let client = draft.content.client
     else { return false }
     return composer.proof(of: draft).holds(for: answer) && client.removalAllowed(for: draft, after: answer)
   }
