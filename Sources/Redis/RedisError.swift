@@ -91,7 +91,8 @@ extension RedisReplyError {
   var cause: String {
     let wrapping = "ERR Error running script"
     let forbidden = "The user executing the script can't"
-    if message.hasPrefix("ERR " + forbidden) { return "NOPERM" }
+    // Redis 7.0, and 7.2 and Valkey.
+    if message.hasPrefix("ERR " + forbidden) || message.hasPrefix("ERR ACL failure in script") { return "NOPERM" }
     var rest = message[...]
     if message.hasPrefix(wrapping) {
       rest = rest.dropFirst(wrapping.count)

@@ -45,6 +45,9 @@ extension SimulatorTests {
       try apns.client(
         {
           $0.probeInterval = .milliseconds(200)
+          // On a slow machine a test may take longer than these.
+          $0.minimumDrainInterval = .seconds(3600)
+          $0.minimumReplacementInterval = .seconds(3600)
           change(&$0)
         }, log: lines.log)
     }

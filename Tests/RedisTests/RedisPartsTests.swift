@@ -44,6 +44,10 @@ struct RedisPartsTests {
       "NOPERM"
     ),
     ("ERR The user executing the script can't run this command or subcommand script: 0, on @user_script:1.", "NOPERM"),
+    (
+      "ERR ACL failure in script: User u has no permissions to run the 'zadd' command script: 0, on @user_script:1.",
+      "NOPERM"
+    ),
     ("@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.", "OOM"),
   ])
   func `a refusal is known by its code, also within the error of a script`(message: String, code: String) {
