@@ -123,7 +123,7 @@ extension SimulatorTests {
         number += 1
         return await answers(number...number, from: client)[0].isAccepted
       }
-      #expect(lines.count(containing: #""reason":"no_answer""#) == 1)
+      #expect(lines.count(containing: #""reason":"no_answer""#) >= 1)
     }
 
     @Test func `a bundle id that was added at Apple is accepted after one probe`() async throws {
