@@ -12,8 +12,7 @@ public struct APNsAnswer: Sendable, Equatable {
   public let apnsUniqueID: String?
   /// Seconds, from a `Retry-After` header in its numeric form.
   public let retryAfterSeconds: Int?
-  /// What it asks for. By itself an answer tells what ``AnswerMeaning/init(_:)`` says; a client also knows what the others of its
-  /// route and connection were.
+  /// What it asks for: at first by itself, then by what the client knows of the others of its route and connection.
   public internal(set) var meaning: AnswerMeaning
 
   public init(

@@ -93,14 +93,12 @@ extension APNsClient {
       if let route = push.route {
         proven(route, by: push, answer, isSuspect: AnswerMeaning.isSuspect(answer), now: now)
       }
-      return .finish
     default:
       // An error of the gateway proves nothing about the route: its jobs wait for the next probe.
       if answer.meaning.provesRoute, let route = push.route {
         route.provenAt = now
         if push.isProbe { resume(route) }
       }
-      return answer.meaning.provesProviderToken ? .finish : .refused
     }
     return answer.meaning.provesProviderToken ? .finish : .refused
   }

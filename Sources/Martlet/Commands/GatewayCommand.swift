@@ -97,9 +97,9 @@ extension GatewayQuestioning.Answer {
   }
 
   fileprivate var text: String {
-    let seen = TerminalText.line(seen)
-    let mark = fact.verdict(on: self.seen) == .expected ? "ok     " : "DIFFERS"
-    let rest = fact.verdict(on: self.seen) == .expected ? "" : "; expected \(fact.expected.joined(separator: " or "))"
-    return "\(mark) \(fact.question): \(seen)\(rest) (\(fact.certainty.rawValue): \(fact.source))\n"
+    let isExpected = fact.verdict(on: seen) == .expected
+    let rest = isExpected ? "" : "; expected \(fact.expected.joined(separator: " or "))"
+    return "\(isExpected ? "ok     " : "DIFFERS") \(fact.question): \(TerminalText.line(seen))\(rest)"
+      + " (\(fact.certainty.rawValue): \(fact.source))\n"
   }
 }

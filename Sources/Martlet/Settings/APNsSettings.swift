@@ -79,7 +79,8 @@ struct APNsSettings {
     let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
     var gateway = readGateway(&reader)
     gateway.maximumConnections = reader.integer(
-      "APNS_CONNECTIONS_MAX", in: APNsConfiguration.connectionRange, default: max(4, connections))
+      "APNS_CONNECTIONS_MAX", in: APNsConfiguration.connectionRange,
+      default: max(gateway.maximumConnections, connections))
     let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }

@@ -25,16 +25,13 @@ final class Connection {
   private var ownFrames: [UInt8] = []
   private var sent = 0
   /// In the order in which they are due.
-  private var delayed = FrontQueue<DelayedAnswer>()
+  private var delayed = FrontQueue<Delayed>()
   private var delayTimer: LoopTimer?
   private var provider = ConnectionProvider()
   /// Whether a refusal has lowered the limit of streams to one, until the next acceptance.
   private var isLowered = false
-  /// Bytes of bodies that are to be given free after the added round trip, the oldest first.
-  private var credits = FrontQueue<(count: Int, due: UInt64)>()
   /// Given free, and not announced yet.
   private var freeBytes = 0
-  private var creditTimer: LoopTimer?
   /// Streams with a higher id are not processed.
   private var lastStream = Int32.max
   private var highestProcessed: Int32 = 0
@@ -82,8 +79,6 @@ final class Connection {
     // Their release may be delayed by a turn, in which they must not fire.
     delayTimer?.cancel()
     delayTimer = nil
-    creditTimer?.cancel()
-    creditTimer = nil
     handshakeTimer?.cancel()
     handshakeTimer = nil
     gateway.remove(self)
@@ -194,7 +189,7 @@ extension Connection {
   func streamBody(_ id: Int32, _ slot: Int, _ bytes: UnsafeRawBufferPointer) {
     if gateway.settings.isLikeApple {
       session?.consume(bytes.count, of: id)
-      giveFreeLater(bytes.count)
+      if !delay(.credit(bytes.count)) { giveFree(bytes.count) }
     }
     guard slot >= 0 else { return }
     streams[slot].receive(bytes)
@@ -294,12 +289,6 @@ extension Connection {
     session?.setMaximumStreams(isLowered ? 1 : gateway.settings.maximumStreams)
   }
 
-  private func giveFreeLater(_ count: Int) {
-    guard gateway.settings.addedNanoseconds > 0 else { return giveFree(count) }
-    credits.append((count, Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds))
-    scheduleCredit()
-  }
-
   /// As netty: an update follows when more than half of the window is free. The half that is exactly filled waits for more.
   private func giveFree(_ count: Int) {
     freeBytes += count
@@ -308,26 +297,17 @@ extension Connection {
     freeBytes = 0
   }
 
-  private func scheduleCredit() {
-    guard creditTimer == nil, let due = credits.first?.due else { return }
-    let now = Clock.monotonicNanoseconds
-    creditTimer = .after(.nanoseconds(due > now ? Int64(due - now) : 0)) { [unowned self] in
-      creditTimer = nil
-      while let due = credits.first?.due, due <= Clock.monotonicNanoseconds, let credit = credits.popFirst() {
-        giveFree(credit.count)
-      }
-      scheduleCredit()
-      flush()
-    }
+  private func send(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
+    if delay(.answer(answer, stream: id, pushID: Array(pushID))) { return }
+    submit(answer, id, slot, pushID: pushID)
   }
 
-  private func send(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
-    guard gateway.settings.addedNanoseconds == 0 else {
-      let due = Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds
-      delayed.append(DelayedAnswer(answer: answer, stream: id, pushID: Array(pushID), due: due))
-      return scheduleDelayed()
-    }
-    submit(answer, id, slot, pushID: pushID)
+  /// Does the work after the added round trip. Returns false if there is none.
+  private func delay(_ work: @autoclosure () -> Delayed.Work) -> Bool {
+    guard gateway.settings.addedNanoseconds > 0 else { return false }
+    delayed.append(Delayed(work: work(), due: Clock.monotonicNanoseconds + gateway.settings.addedNanoseconds))
+    scheduleDelayed()
+    return true
   }
 
   private func submit(_ answer: Answer, _ id: Int32, _ slot: Int, pushID: ArraySlice<UInt8>) {
@@ -350,8 +330,11 @@ extension Connection {
   private func sendDelayed() {
     delayTimer = nil
     while let due = delayed.first?.due, due <= Clock.monotonicNanoseconds, let item = delayed.popFirst() {
-      guard let slot = session?.slot(of: item.stream) else { continue }
-      submit(item.answer, item.stream, slot, pushID: item.pushID[...])
+      switch item.work {
+      case .answer(let answer, let stream, let pushID):
+        if let slot = session?.slot(of: stream) { submit(answer, stream, slot, pushID: pushID[...]) }
+      case .credit(let count): giveFree(count)
+      }
     }
     scheduleDelayed()
     flush()

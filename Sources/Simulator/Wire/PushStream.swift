@@ -26,11 +26,15 @@ struct PushStream {
   }
 }
 
-/// An answer that is delayed by the added round-trip time.
-struct DelayedAnswer {
-  let answer: Answer
-  let stream: Int32
-  let pushID: [UInt8]
+/// What is delayed by the added round-trip time.
+struct Delayed {
+  enum Work {
+    case answer(Answer, stream: Int32, pushID: [UInt8])
+    /// Bytes of bodies that are given free.
+    case credit(Int)
+  }
+
+  let work: Work
   /// Monotonic nanoseconds.
   let due: UInt64
 }

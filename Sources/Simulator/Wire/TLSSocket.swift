@@ -85,6 +85,7 @@ final class TLSContext {
     SSL_CTX_set_alpn_select_cb(context, selectProtocol, nil)
     // Apple asks every client for a certificate, and needs none of those that have a provider token.
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { _, _ in 1 }
+    // OpenSSL does not resume sessions of clients that are asked.
     SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
     guard SSL_CTX_use_certificate(context, certificate.pointer) == 1,
       SSL_CTX_use_PrivateKey(context, key.pointer) == 1
