@@ -64,9 +64,14 @@ extension APNsClient {
   /// Updates the mass-removal guard, the provider token and the route after a refusal, and returns what to do with the
   /// push. Completes what the answer means by what others were answered.
   func handle(_ answer: inout APNsAnswer, for push: Push, on connection: Connection, now: UInt64) -> Reaction {
-    // Until then the topic may not have been the team's.
-    if answer.reason == "DeviceTokenNotForTopic", connection.openedAt < topicsAddedAt { answer.meaning = .failed }
     refusals.record(push, answer, isFault: answer.meaning == .ourBug)
+    if answer.reason == "DeviceTokenNotForTopic", connection.openedAt < topicsAddedAt {
+      // Until then the topic may not have been the team's: the answer says nothing.
+      answer.meaning = .failed
+      return .refused
+    }
+    // A refusal of the provider that turns out to be of one device proves no token either.
+    let reaction: Reaction = answer.meaning.provesProviderToken ? .finish : .refused
     switch answer.meaning {
     case .providerRefused:
       instruments.recordTokenRefusal(answer)
@@ -100,7 +105,7 @@ extension APNsClient {
         if push.isProbe { resume(route) }
       }
     }
-    return answer.meaning.provesProviderToken ? .finish : .refused
+    return reaction
   }
 
   /// Returns whether a push whose key was refused is sent again: on another connection, with another key of the team, or with a

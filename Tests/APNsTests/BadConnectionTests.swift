@@ -48,6 +48,7 @@ extension SimulatorTests {
           // On a slow machine a test may take longer than these.
           $0.minimumDrainInterval = .seconds(3600)
           $0.minimumReplacementInterval = .seconds(3600)
+          $0.quietBeforePing = .seconds(3600)
           change(&$0)
         }, log: lines.log)
     }
@@ -146,20 +147,43 @@ extension SimulatorTests {
       #expect(await client.outcomes(1...1).allSatisfy(\.isAccepted))
       try await apns.settings(#"{"rttMs":300}"#)
       try await apns.fault(#"{"kind":"status","status":400,"reason":"DeviceTokenNotForTopic","count":2}"#)
-      async let before = client.outcomes(2...2)
+      async let before = outcome(of: 2, to: Self.token(2), from: client)
       try await eventually("it is in flight") { client.inFlight == 1 }
       client.topicsAdded()
-      async let after = client.outcomes(3...3)
-      guard case .answered(let old) = await before[0], case .answered(let new) = await after[0] else {
+      async let after = outcome(of: 3, to: Self.token(3), from: client)
+      guard case .answered(let old) = await before, case .answered(let new) = await after else {
         Issue.record("not answered")
         return
       }
       #expect(old.meaning == .failed)
       #expect(new.meaning == .staleToken(unregisteredSince: nil))
       #expect(client.instruments.connections.value == 2)
+      #expect(client.routes.known(.production, "com.example.demo")?.guardCounts.suspect == 1)
     }
 
     // MARK: - One device
+
+    @Test func `a device that is known to be refused proves no provider token`() async throws {
+      let bad = Self.token(5)
+      try await apns.device(bad, #""rule":"fixed","status":403,"reason":"Forbidden""#)
+      let client = try client()
+      defer { client.close() }
+      #expect(await answers(1...4, from: client).allSatisfy(\.isAccepted))
+      _ = await outcome(of: 5, to: bad, from: client)
+      #expect(await answers(6...9, from: client).allSatisfy(\.isAccepted))
+      client.topicsAdded()
+      let outcome = await outcome(of: 10, to: bad, from: client)
+      guard case .answered(let answer) = outcome else {
+        Issue.record("\(outcome)")
+        return
+      }
+      #expect(answer.meaning == .failed)
+      try await apns.settings(#"{"rttMs":300}"#)
+      async let others = client.outcomes(11...20)
+      try await eventually("some are in flight") { client.inFlight > 0 }
+      #expect(client.inFlight == 1)
+      #expect(await others.allSatisfy(\.isAccepted))
+    }
 
     /// Every reason of Apple's table.
     @Test(arguments: AnswerMeaningTests.table.map { Refusal(status: $0.0, reason: $0.1) })
