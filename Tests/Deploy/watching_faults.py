@@ -71,7 +71,7 @@ def provoke(fleet):
         ("a killed worker", ["MartletTargetDown", "MartletWorkerLost"], lambda: fleet.end("worker-2")),
         ("an APNs that is gone, and a backlog",
          ["MartletNoAPNsConnection", "MartletBacklogOld", "MartletBacklogSlow", "MartletQueueStuck"], stop_gateway),
-        ("a full Redis", ["MartletRedisRefusesWrites", "MartletSidecarErrors"], fill_redis),
+        ("a full Redis", ["MartletRedisRefusesWrites", "MartletRedisShortOfMemory", "MartletSidecarErrors"], fill_redis),
         ("a Redis that is gone", ["MartletRedisUnreachable"], lambda: fleet.end("redis")),
         ("no worker", ["MartletNoWorkers"], lambda: fleet.end("worker-1")),
     ]
