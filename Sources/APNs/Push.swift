@@ -36,7 +36,7 @@ open class Push {
   public final let token: String
   /// Lower-case UUID; the same on every attempt.
   public final let apnsID: String
-  final let shared: SharedContent
+  package final let shared: SharedContent
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   final let owner: PushOwner?
   /// The refusals that say something about the token; only these count for the mass-removal guard.

@@ -135,7 +135,7 @@ final class Settler {
   }
 
   private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, events: [Event]) {
-    let target = entry.settlement.verb.target(context.queues[entry.claim.queueIndex])
+    let target = entry.settlement.exit.target(context.queues[entry.claim.queueIndex])
     switch answer {
     case .wrongType:
       if let target { context.warnings.noteWrongType(target) }
@@ -145,7 +145,7 @@ final class Settler {
       note(events, refused: refusedEvents)
       noteLeftOut(refusedRecord)
       if keptRecord { noteKeptRecord(of: entry) }
-      count(entry.settlement.verb)
+      count(entry.settlement.exit)
       context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
       end(entry, isMissing: false)
     }
@@ -195,11 +195,180 @@ final class Settler {
     context.events?.refuse(events.count, error)
   }
 
-  private func count(_ verb: Settlement.Verb) {
-    switch verb {
+  private func count(_ exit: JobExit) {
+    switch exit {
     case .retry: context.metrics.retries.increment()
     case .bury: context.metrics.buried.increment()
     case .acknowledge, .schedule, .handBack, .pause: break
     }
+  }
+}
+
+/// What is left out of a settlement because this user of Redis may not write it. Redis checks the keys before it runs a
+/// script, and does not name the key.
+///
+/// The cases are in the order of the attempts. The last one writes neither events nor the reply.
+enum SettlementOmission: CaseIterable {
+  case nothing
+  case events
+  case reply
+  case replyAndEvents
+
+  var hasEvents: Bool { self == .events || self == .replyAndEvents }
+  var hasReply: Bool { self == .reply || self == .replyAndEvents }
+
+  /// The next attempt at a settlement with or without events and a reply; nil if there is nothing more to leave out.
+  func next(hasEvents: Bool, hasReply: Bool) -> SettlementOmission? {
+    SettlementOmission.allCases.drop { $0 != self }.dropFirst().first { omission in
+      (hasEvents || !omission.hasEvents) && (hasReply || !omission.hasReply)
+    }
+  }
+}
+
+/// A settlement that Redis has not confirmed yet. A class, because it moves from list to list.
+@EventLoop
+final class PendingSettlement {
+  let claim: Claim
+  /// What is still to be written.
+  private(set) var settlement: Settlement
+  /// It was written once, and the answer did not arrive: the job may have left the in-flight list.
+  fileprivate(set) var mayBeWritten = false
+
+  init(_ claim: Claim, _ settlement: consuming Settlement) {
+    self.claim = claim
+    self.settlement = settlement
+  }
+
+  /// The records were written (``SeparateRecords``): only the job itself is left to settle.
+  func noteRecorded() {
+    let old = settlement
+    settlement = Settlement(old.exit, as: old.element, at: old.at, locator: old.locator)
+  }
+
+  /// Whether the fleet has taken the job, given that the script did not find it in the in-flight list.
+  var isLostWhenMissing: Bool { !mayBeWritten && !claim.isFenced }
+}
+
+/// The settlements of one queue, grouped by the script that writes them.
+struct SettlementBatch {
+  /// Plain acknowledgements: many of them are written by one script.
+  var acknowledgements: [PendingSettlement] = []
+  /// Those whose records must be written first, in a cluster.
+  var unrecorded: [PendingSettlement] = []
+  /// All others. Each is written by a separate script call.
+  var others: [PendingSettlement] = []
+}
+
+/// The settlements that are to be written, per queue, for the first time or again.
+///
+/// A settlement leaves with ``takeBatch(queueIndex:)`` and comes back with ``keep(_:after:)`` if Redis did not confirm
+/// it. Those of fenced claims are dropped: their jobs belong to other workers.
+@EventLoop
+struct SettlementBacklog {
+  private var pending: [[PendingSettlement]]
+  /// Whether records are in other hash slots than their queue.
+  private let hasSeparateRecords: Bool
+
+  init(queueCount: Int, hasSeparateRecords: Bool = false) {
+    pending = Array(repeating: [], count: queueCount)
+    self.hasSeparateRecords = hasSeparateRecords
+  }
+
+  var isEmpty: Bool { pending.allSatisfy(\.isEmpty) }
+
+  mutating func append(_ entry: PendingSettlement) {
+    pending[entry.claim.queueIndex].append(entry)
+  }
+
+  /// Removes all settlements of a queue, and returns those that are to be written.
+  mutating func takeBatch(queueIndex: Int) -> SettlementBatch {
+    let entries = pending[queueIndex]
+    pending[queueIndex] = []
+    var batch = SettlementBatch()
+    batch.acknowledgements.reserveCapacity(entries.count)
+    var timeToLive: Duration?
+    // A loop: closures that are isolated check their executor at every call.
+    for entry in entries where !entry.claim.isFenced {
+      if mustBeRecorded(entry) {
+        batch.unrecorded.append(entry)
+      } else if entry.settlement.isPlain(&timeToLive) {
+        batch.acknowledgements.append(entry)
+      } else {
+        batch.others.append(entry)
+      }
+    }
+    return batch
+  }
+
+  /// Whether the records of a settlement are to be written before the job is settled.
+  private func mustBeRecorded(_ entry: PendingSettlement) -> Bool {
+    hasSeparateRecords && entry.settlement.hasRecords
+  }
+
+  /// Keeps settlements that Redis did not confirm, to be written again. `error` is nil if a script refused them.
+  mutating func keep(_ entries: some Sequence<PendingSettlement>, after error: RedisError?) {
+    var isUncertain = false
+    if case .outcomeUnknown = error { isUncertain = true }
+    for entry in entries where !entry.claim.isFenced {
+      if isUncertain, !mustBeRecorded(entry) { entry.mayBeWritten = true }
+      append(entry)
+    }
+  }
+}
+
+/// Plain acknowledgements that one call of ``QueueScripts/acknowledge`` writes.
+@EventLoop
+struct AcknowledgeBatch {
+  /// The oldest jobs that have a record, then the jobs that are searched, then the oldest jobs without a record, which are
+  /// only counted. The places of the answer are those of this list.
+  let entries: [PendingSettlement]
+  private let oldest: ClaimLedger.Run?
+  /// The number of the oldest jobs that have a record; at most once that of all jobs that have one.
+  private let together: Int
+  private let counted: Int
+
+  init(_ pending: ArraySlice<PendingSettlement>, _ ledger: ClaimLedger, _ mode: DeliveryMode, queueIndex: Int) {
+    for entry in pending { entry.claim.isNext = !entry.claim.isSent }
+    oldest = mode == .atMostOnce ? nil : ledger.takeOldest(queueIndex: queueIndex)
+    var recorded: [PendingSettlement] = []
+    var searched: [PendingSettlement] = []
+    var bare: [PendingSettlement] = []
+    recorded.reserveCapacity(pending.count)
+    for entry in pending {
+      let isOldest = entry.claim.isNext && entry.claim.serial <= oldest?.last.serial ?? 0
+      entry.claim.isSent = true
+      if mode == .atLeastOnce, !isOldest {
+        searched.append(entry)
+      } else if entry.settlement.record == nil {
+        bare.append(entry)
+      } else {
+        recorded.append(entry)
+      }
+    }
+    (together, counted) = (recorded.count, bare.count)
+    entries = recorded + searched + bare
+  }
+
+  func call(inflight: String, _ mode: DeliveryMode) -> RedisCall {
+    let listed = entries.dropLast(counted)
+    var records: [String] = []
+    records.reserveCapacity(listed.count)
+    var timeToLive = Duration.zero
+    // A loop: closures that are isolated check their executor at every call.
+    for entry in listed {
+      if let record = entry.settlement.record {
+        records.append(QueueKeys.result(record.jobID))
+        timeToLive = record.timeToLive
+      } else {
+        records.append(inflight)
+      }
+    }
+    var call = QueueScripts.acknowledge(
+      inflight: inflight, records: RedisList(records), mode: mode.rawValue, ttl: timeToLive.milliseconds,
+      count: oldest?.count ?? 0, first: oldest?.first.element ?? [], last: oldest?.last.element ?? [],
+      together: together, jobs: RedisList())
+    for entry in listed { call.append(entry.settlement.record?.json ?? []) }
+    for entry in listed.dropFirst(together) { call.append(entry.claim.element) }
+    return call
   }
 }

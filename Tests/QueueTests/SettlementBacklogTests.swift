@@ -23,7 +23,7 @@ struct SettlementBacklogTests {
     let others = [
       pending(Settlement(.handBack)), pending(Settlement(.acknowledge, record: record(author: "w 1"))),
       pending(Settlement(.acknowledge, replyTo: "list")),
-      pending(Settlement(.retry(element: [1], delay: .seconds(1)), record: record())),
+      pending(Settlement(.retry(delay: .seconds(1)), as: [1], record: record())),
     ]
     var backlog = SettlementBacklog(queueCount: 1)
     for entry in [others[0], plain[0], others[1], others[2], plain[1], others[3]] { backlog.append(entry) }
@@ -49,7 +49,7 @@ struct SettlementBacklogTests {
   @Test func `where records are in other hash slots, they are written before the job is settled`() {
     let entries = [
       pending(), pending(Settlement(.acknowledge, record: record())),
-      pending(Settlement(.retry(element: [1], delay: .seconds(1)), record: record(author: "w 1"))),
+      pending(Settlement(.retry(delay: .seconds(1)), as: [1], record: record(author: "w 1"))),
       pending(Settlement(.acknowledge, replyTo: "list")), pending(Settlement(.handBack)),
     ]
     var backlog = SettlementBacklog(queueCount: 1, hasSeparateRecords: true)
@@ -68,7 +68,7 @@ struct SettlementBacklogTests {
     let second = backlog.takeBatch(queueIndex: 0)
     #expect(second.unrecorded.isEmpty)
     #expect(ids(second.acknowledgements) == ids([entries[1], entries[3]]))
-    #expect(second.others.map(\.settlement) == [Settlement(.retry(element: [1], delay: .seconds(1)))])
+    #expect(second.others.map(\.settlement) == [Settlement(.retry(delay: .seconds(1)), as: [1])])
   }
 
   @Test func `each queue has its own settlements`() {

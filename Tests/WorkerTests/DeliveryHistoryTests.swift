@@ -31,10 +31,10 @@ struct DeliveryHistoryTests {
     delivery.tally.record(EndedPush(token: DeviceToken(token), outcome: outcome, status: status, reason: reason))
   }
 
-  private static let accepted = JobOutcome(status: .accepted, verb: .acknowledge)
-  private static let failed = JobOutcome(status: .failed, verb: .acknowledge)
+  private static let accepted = JobOutcome(status: .accepted, exit: .acknowledge)
+  private static let failed = JobOutcome(status: .failed, exit: .acknowledge)
   private static let retry = JobOutcome(
-    status: .retrying, verb: .retry(delay: .seconds(2), countsAttempt: true, reason: "InternalServerError"))
+    status: .retrying, exit: .retry(delay: .seconds(2), countsAttempt: true, reason: "InternalServerError"))
 
   @Test func `a job that is accepted at once has no history`() throws {
     let delivery = try delivery(Self.token("a"))
@@ -97,7 +97,7 @@ struct DeliveryHistoryTests {
     var answers = HistoryAnswers(accepted: 1)
     answers.device = "bbbbbbbb…"
     answers.status = 200
-    let after = events(second, JobOutcome(status: .partial, verb: .acknowledge))
+    let after = events(second, JobOutcome(status: .partial, exit: .acknowledge))
     #expect(Array(after.prefix(before.count)) == before)
     #expect(after.suffix(2) == [.answered(answers), .ended(.partial, reason: nil)])
   }
@@ -133,7 +133,7 @@ struct DeliveryHistoryTests {
     policy.used = 3
     policy.seconds = 300
     policy.until = 77
-    let events = events(delivery, JobOutcome(status: .suppressed, verb: .acknowledge, rule: .limit))
+    let events = events(delivery, JobOutcome(status: .suppressed, exit: .acknowledge, rule: .limit))
     #expect(events.contains(.policy(policy)))
     #expect(events.last == .ended(.suppressed, reason: "limit"))
   }

@@ -2,6 +2,7 @@ import EventLoop
 import Jobs
 import PushModel
 import Registry
+import Queue
 import TestSupport
 import Testing
 
@@ -50,12 +51,12 @@ struct DeviceKindTests {
   @Test func `the history names the push type of a job that has no devices`() throws {
     let delivery = try Delivery.testing(#"{"to":{"user":"alice"},"pushType":"voip"}"#)
     delivery.resolve(to: [])
-    delivery.recordHistory(JobOutcome(status: .noDevices, verb: .acknowledge), at: 1)
+    delivery.recordHistory(JobOutcome(status: .noDevices, exit: .acknowledge), at: 1)
     let events = delivery.tally.result.history.entries.map(\.event)
     #expect(events.contains(.resolved(devices: 0, removed: [], pushType: .voip)))
     let alert = try Delivery.testing(#"{"to":{"user":"alice"},"title":"T"}"#)
     alert.resolve(to: [])
-    alert.recordHistory(JobOutcome(status: .noDevices, verb: .acknowledge), at: 1)
+    alert.recordHistory(JobOutcome(status: .noDevices, exit: .acknowledge), at: 1)
     #expect(alert.tally.result.history.entries.map(\.event).contains(.resolved(devices: 0, removed: [])))
   }
 }

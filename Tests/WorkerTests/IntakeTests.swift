@@ -41,7 +41,7 @@ struct IntakeTests {
 
   @Test func `an expired job ends without an attempt`() throws {
     guard case .end(_, let outcome) = decide(#","expiration":1000"#) else { throw Unexpected() }
-    #expect(outcome == JobOutcome(status: .expired, verb: .acknowledge))
+    #expect(outcome == JobOutcome(status: .expired, exit: .acknowledge))
   }
 
   @Test func `a ttl counts from the first claim`() throws {
@@ -57,7 +57,7 @@ struct IntakeTests {
   func `zero asks APNs not to store the push and limits no retry`(members: String) throws {
     guard case .deliver(let delivery) = decide(members) else { throw Unexpected() }
     #expect(delivery.state.expiresAt == nil)
-    #expect(delivery.expirationHeader == 0)
+    #expect(delivery.content.expiration == 0)
   }
 
   @Test func `a job for later is scheduled once, and its ttl counts from then`() throws {

@@ -28,7 +28,7 @@ struct JobOutcomeTests {
   }
 
   @Test func `all accepted is accepted`() {
-    #expect(outcome { record(&$0, .accepted) } == JobOutcome(status: .accepted, verb: .acknowledge))
+    #expect(outcome { record(&$0, .accepted) } == JobOutcome(status: .accepted, exit: .acknowledge))
   }
 
   @Test func `some accepted and one stale is partial`() {
@@ -36,11 +36,11 @@ struct JobOutcomeTests {
       record(&$0, .accepted)
       record(&$0, .stale(unregisteredSince: nil), reason: "Unregistered")
     }
-    #expect(outcome == JobOutcome(status: .partial, verb: .acknowledge))
+    #expect(outcome == JobOutcome(status: .partial, exit: .acknowledge))
   }
 
   @Test func `a job without devices has a status of its own`() {
-    #expect(outcome { _ in } == JobOutcome(status: .noDevices, verb: .acknowledge))
+    #expect(outcome { _ in } == JobOutcome(status: .noDevices, exit: .acknowledge))
   }
 
   @Test func `an open device is retried and counts as an attempt`() {
@@ -48,7 +48,7 @@ struct JobOutcomeTests {
     #expect(
       outcome
         == JobOutcome(
-          status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "ServiceUnavailable"))
+          status: .retrying, exit: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "ServiceUnavailable"))
     )
   }
 
@@ -57,8 +57,8 @@ struct JobOutcomeTests {
       record(&$0, .open(after: .seconds(5), isFault: true), reason: "no connection")
     }
     #expect(outcome.status == .retrying)
-    guard case .retry(_, countsAttempt: false, _) = outcome.verb else {
-      Issue.record("counted as an attempt: \(outcome.verb)")
+    guard case .retry(_, countsAttempt: false, _) = outcome.exit else {
+      Issue.record("counted as an attempt: \(outcome.exit)")
       return
     }
   }
@@ -69,7 +69,7 @@ struct JobOutcomeTests {
     }
     #expect(
       outcome
-        == JobOutcome(status: .dead, verb: .bury(reason: "gave up after 3 attempts; last reason: TooManyRequests")))
+        == JobOutcome(status: .dead, exit: .bury(reason: "gave up after 3 attempts; last reason: TooManyRequests")))
   }
 
   @Test func `nothing is retried past its expiration`() {
@@ -78,7 +78,7 @@ struct JobOutcomeTests {
     }
     #expect(outcome.status == .dead)
     #expect(
-      outcome.verb == .bury(reason: "expired before it could be retried; last reason: ServiceUnavailable"))
+      outcome.exit == .bury(reason: "expired before it could be retried; last reason: ServiceUnavailable"))
   }
 
   @Test func `an uncertain push is retried and counts as an attempt`() {
@@ -92,14 +92,14 @@ struct JobOutcomeTests {
     #expect(
       outcome
         == JobOutcome(
-          status: .retrying, verb: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "connection lost")))
+          status: .retrying, exit: .retry(delay: .milliseconds(500), countsAttempt: true, reason: "connection lost")))
   }
 
   @Test func `a push that stays uncertain is buried after the last attempt`() {
     let outcome = outcome(attempts: 3) { record(&$0, .uncertain, reason: "Uncertain: Timeout") }
     #expect(
       outcome
-        == JobOutcome(status: .dead, verb: .bury(reason: "gave up after 3 attempts; last reason: Uncertain: Timeout")))
+        == JobOutcome(status: .dead, exit: .bury(reason: "gave up after 3 attempts; last reason: Uncertain: Timeout")))
   }
 
   @Test func `at most once, a job with an uncertain push is buried`() {
@@ -107,7 +107,7 @@ struct JobOutcomeTests {
       record(&$0, .accepted)
       record(&$0, .uncertain, reason: "connection lost")
     }
-    #expect(outcome == JobOutcome(status: .partial, verb: .bury(reason: JobOutcome.uncertain)))
+    #expect(outcome == JobOutcome(status: .partial, exit: .bury(reason: JobOutcome.uncertain)))
   }
 
   @Test func `an invalid job is buried even if devices are open`() {
@@ -115,7 +115,7 @@ struct JobOutcomeTests {
       record(&$0, .open(after: .zero, isFault: false), reason: "ServiceUnavailable")
       record(&$0, .badJob, reason: "BadTopic")
     }
-    #expect(outcome == JobOutcome(status: .dead, verb: .bury(reason: "BadTopic")))
+    #expect(outcome == JobOutcome(status: .dead, exit: .bury(reason: "BadTopic")))
   }
 
   @Test func `an attempt that was cut short is retried`() {
@@ -124,14 +124,14 @@ struct JobOutcomeTests {
 
   @Test func `a retry waits at least as long as the gateway asked`() {
     let outcome = outcome { record(&$0, .open(after: .seconds(40), isFault: false), reason: "TooManyRequests") }
-    #expect(outcome.verb == .retry(delay: .seconds(40), countsAttempt: true, reason: "TooManyRequests"))
+    #expect(outcome.exit == .retry(delay: .seconds(40), countsAttempt: true, reason: "TooManyRequests"))
   }
 
   @Test func `a fault is not retried past the expiration either`() {
     let outcome = outcome(expiration: 1_000_100) {
       record(&$0, .open(after: .seconds(5), isFault: true), reason: "no connection")
     }
-    #expect(outcome.verb == .bury(reason: "expired before it could be retried; last reason: no connection"))
+    #expect(outcome.exit == .bury(reason: "expired before it could be retried; last reason: no connection"))
   }
 
   @Test func `at most once, devices left open are retried before uncertain ones are given up`() {

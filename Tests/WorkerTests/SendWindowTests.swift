@@ -23,7 +23,8 @@ struct SendWindowTests {
     }
 
     func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
-      if case .send(let draft) = window.enter(drafts, permit: permit) { send(draft) }
+      drafts.first?.delivery.permit = consume permit
+      if case .send(let draft) = window.enter(drafts) { send(draft) }
       sendWaiting()
     }
 

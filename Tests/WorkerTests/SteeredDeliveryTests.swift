@@ -31,8 +31,8 @@ struct SteeredDeliveryTests {
     #expect(JobOutcome.cancelled(after: .cutShort).broadcastState == .cancelled)
     #expect(JobOutcome.paused(after: .cutShort).broadcastState == .paused)
     #expect(JobOutcome.postponed().broadcastState == .waiting)
-    #expect(JobOutcome(status: .partial, verb: .acknowledge).broadcastState == .finished)
-    #expect(JobOutcome(status: .dead, verb: .bury(reason: "r")).broadcastState == .finished)
+    #expect(JobOutcome(status: .partial, exit: .acknowledge).broadcastState == .finished)
+    #expect(JobOutcome(status: .dead, exit: .bury(reason: "r")).broadcastState == .finished)
   }
 
   @Test func `a cancelled job has ended, and leaves nothing to read`() {

@@ -142,7 +142,7 @@ public final class MemoryWatch {
     settlement.notifications = []
     settlement.events = []
     guard let record = settlement.record, !replaces else { return settlement }
-    if case .acknowledge = settlement.verb, record.json.count + RecordSize.overhead <= element.count {
+    if case .acknowledge = settlement.exit, record.json.count + RecordSize.overhead <= element.count {
       return settlement
     }
     settlement.record = nil

@@ -111,7 +111,7 @@ private final class DirectAttempt {
       owner: device.owner,
       evidence: device.evidence(of: .alert, app: app, isLastToAsk: isLastToAsk))
     push.completion = { [self] sent in
-      guard answered(sent, push, place) else { return }
+      guard answered(sent, push, place, isLastToAsk: isLastToAsk) else { return }
       sendNext()
       endIfDone()
     }
@@ -119,48 +119,35 @@ private final class DirectAttempt {
   }
 
   /// Returns false if the push is sent to the other environment now.
-  private func answered(_ sent: SendOutcome, _ push: Push, _ place: DirectPush) -> Bool {
+  private func answered(_ sent: SendOutcome, _ push: Push, _ place: DirectPush, isLastToAsk: Bool) -> Bool {
     guard waiting != nil else { return true }
     let device = devices[place.index]
-    let mayRemove = mayRemove(device, sent, push, place.client)
-    if place.first == nil, let elsewhere = elsewhere(place, after: sent, mayRemove: mayRemove) {
-      send(elsewhere)
+    let app = composer.bundleID(of: device) ?? ""
+    let answer = PushAnswer(
+      sent, to: push, device, bundleID: app, defaultBundleID: composer.bundleID, through: place.client)
+    if !isLastToAsk, sent.isBadDeviceToken,
+      let client = composer.clientElsewhere(of: app, than: place.environment)
+    {
+      send(
+        DirectPush(
+          index: place.index, client: client, environment: place.environment.other, apnsID: place.apnsID, first: answer)
+      )
       return false
     }
-    let look = place.first.map {
-      EnvironmentLook(first: $0.sent, second: sent, mayRemove: ($0.mayRemove, mayRemove))
-    }
-    let outcome = look?.outcome ?? PushOutcome(sent, removalAllowed: mayRemove)
-    let counted = look?.isOfFirst == true ? place.first?.sent ?? sent : sent
-    if case .stale(let since) = outcome,
-      let gone = StaleDevice(device, unregisteredSince: since, reason: counted.reason)
+    let result =
+      place.first.map { AnsweredPush(first: $0, second: answer) } ?? AnsweredPush(answer, isLastToAsk: isLastToAsk)
+    if case .stale(let since) = result.outcome,
+      let gone = StaleDevice(device, unregisteredSince: since, reason: result.sent.reason)
     {
       stale.append(gone)
     }
-    if outcome == .accepted, device.environment != place.environment, place.client.knowsEnvironments {
-      learned.add(AcceptedDevice(device, in: place.environment))
+    if let environment = result.learned(of: device), place.client.knowsEnvironments {
+      learned.add(AcceptedDevice(device, in: environment))
     }
     record(
-      place.index, status: counted.status, apnsID: push.apnsID, reason: NoAnswer.reason(counted) ?? counted.reason)
+      place.index, status: result.sent.status, apnsID: push.apnsID,
+      reason: NoAnswer.reason(result.sent) ?? result.sent.reason)
     return true
-  }
-
-  private func mayRemove(_ device: Device, _ sent: SendOutcome, _ push: Push, _ client: APNsClient) -> Bool {
-    guard case .answered(let answer) = sent, !answer.isAccepted else { return false }
-    let proof = RemovalProof(
-      device: device, bundleID: composer.bundleID(of: device) ?? "", pushType: .alert,
-      defaultBundleID: composer.bundleID)
-    return proof.holds(for: answer) && client.removalAllowed(for: push, after: answer)
-  }
-
-  /// The same push to the other environment, if this one does not know the token and that one can be asked.
-  private func elsewhere(_ place: DirectPush, after sent: SendOutcome, mayRemove: Bool) -> DirectPush? {
-    guard sent.isBadDeviceToken else { return nil }
-    let app = composer.bundleID(of: devices[place.index]) ?? ""
-    guard let client = composer.clientElsewhere(of: app, than: place.environment) else { return nil }
-    return DirectPush(
-      index: place.index, client: client, environment: place.environment.other, apnsID: place.apnsID,
-      first: (sent, mayRemove))
   }
 
   private func record(_ index: Int, status: Int, apnsID: String = "", reason: String?) {
@@ -186,8 +173,8 @@ private struct DirectPush {
   let client: APNsClient
   let environment: PushEnvironment
   let apnsID: String
-  /// What the other environment has answered before, and whether its route allows a removal.
-  var first: (sent: SendOutcome, mayRemove: Bool)?
+  /// What the other environment has answered before.
+  var first: PushAnswer?
 }
 
 /// Why a test push has no answer, in the words of docs/http/push-api.md.

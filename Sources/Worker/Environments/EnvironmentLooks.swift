@@ -9,9 +9,7 @@ import Registry
 @EventLoop
 final class EnvironmentLooks {
   struct Look {
-    let first: SendOutcome
-    /// Whether route and job allow a removal because of the first answer.
-    let mayRemove: Bool
+    let first: PushAnswer
     /// The push that was refused.
     let refused: PushDraft
     /// The same push to the other environment.

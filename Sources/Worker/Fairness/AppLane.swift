@@ -57,11 +57,10 @@ final class AppLane {
     return .counted()
   }
 
-  /// Gives all permits back that were kept.
-  func releaseHeld(to permits: Permits) {
-    let held = heldPermits
-    heldPermits = 0
-    if held > 0 { permits.release(held) }
+  /// Takes all permits that were kept, and returns their number.
+  func takeAllHeld() -> Int {
+    defer { heldPermits = 0 }
+    return heldPermits
   }
 
   func noteSent(_ draft: PushDraft) {

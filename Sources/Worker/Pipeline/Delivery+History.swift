@@ -57,7 +57,7 @@ extension Delivery {
     appendBeginning(to: &history, outcome.extent)
     for event in events { history.append(event) }
     var answers = outcome.extent == .untouched ? HistoryAnswers() : answers
-    if outcome.verb == .cancel {
+    if outcome.status == .cancelled {
       // No attempt follows.
       for entry in answers.open { answers.refused.count(entry.reason, by: entry.count) }
       answers.open = []
@@ -110,13 +110,12 @@ extension Delivery {
   }
 
   private func end(_ outcome: JobOutcome, at now: Int64) -> HistoryEvent {
-    switch outcome.verb {
-    case .acknowledge: .ended(outcome.status, reason: outcome.reason)
+    switch outcome.exit {
+    case .acknowledge, .handBack: .ended(outcome.status, reason: outcome.reason)
     case .schedule(let time) where outcome.reason == JobOutcome.noTokenYet:
       .postponed(until: time, reason: outcome.reason, times: 1)
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)
-    case .cancel: .ended(.cancelled, reason: nil)
     case .pause: .paused
     case .retry(let delay, true, let reason): .retry(at: now + delay.milliseconds, reason: reason)
     case .retry(let delay, false, let reason):

@@ -39,10 +39,11 @@ final class Delivery {
   /// Nil unless the trace of the job is recorded.
   var trace: JobTrace?
   private var builtPayload: [UInt8]?
-  /// Nil unless the job is to a Live Activity.
-  var activity: ActivityWork?
-  /// Of the channel that the job is for, once it is found. Nil for all other jobs.
-  var channelStorage: ChannelStorage?
+  /// What a gate has given the job to send. Nil if the job is its own content.
+  var ownContent: (any SentContent)? {
+    didSet { builtPayload = nil }
+  }
+  private var narrowed: [Device]?
 
   init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
     self.claim = claim
@@ -112,7 +113,10 @@ final class Delivery {
     }
   }
 
-  func resolve(to devices: [Device]) { phase = .resolved(devices) }
+  func resolve(to devices: [Device]) {
+    phase = .resolved(devices)
+    narrowed = nil
+  }
 
   /// Begins with `count` pushes, at least one. ``endPush()`` is called for each.
   func send(_ count: Int) { phase = .sending(devices ?? [], unfinished: count) }
@@ -129,28 +133,30 @@ final class Delivery {
     tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty)
   }
 
+  /// The outcome of an attempt at a cancelled job or a paused broadcast; nil for any other, or if everything was tried.
+  func outcomeOfMarks(after extent: AttemptExtent, isPaused: Bool) -> JobOutcome? {
+    guard claim.isCancelled || isPaused, isUnfinished(after: extent) else { return nil }
+    if claim.isCancelled { return .cancelled(after: extent) }
+    // Devices that were left open are tried again in any case.
+    return extent == .complete ? nil : .paused(after: extent)
+  }
+
   // MARK: - Push
+
+  var content: any SentContent { ownContent ?? self }
+
+  /// The devices that it is sent to: those found, without those that a gate has left out.
+  var targets: [Device] {
+    get { narrowed ?? devices ?? [] }
+    set { narrowed = newValue }
+  }
 
   /// Built once for all pages of a broadcast. Throws if it is too large for APNs.
   func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
-    if let newest = activity?.newest { return newest.payload }
-    let payload = try job.apnsPayload(match, timestamp: activity?.timestamp ?? 0)
+    let payload = try content.payload(in: nil)
     builtPayload = payload
     return payload
-  }
-
-  /// The payload of the start of a Live Activity that `channel` updates.
-  func payload(by channel: Channel, in environment: PushEnvironment) throws(JobError) -> [UInt8] {
-    try job.apnsPayload(match, timestamp: activity?.timestamp ?? 0, channel: channel.ids[environment])
-  }
-
-  /// Unix seconds, for the header; 0 asks APNs not to store the push.
-  var expirationHeader: Int64? {
-    if let newest = activity?.newest { return newest.expiresAt.map { $0 / 1000 } }
-    if let channelStorage { return expiration(ofBroadcast: channelStorage) }
-    if job.expiration == 0 || job.ttl == 0 { return 0 }
-    return state.expiresAt.map { $0 / 1000 }
   }
 
   // MARK: - Next attempt
@@ -235,5 +241,65 @@ final class Delivery {
   private var ownersOfOpenDevices: Set<String> {
     let tokens = Set(tally.open + tally.uncertain)
     return Set((devices ?? []).compactMap { tokens.contains($0.token) ? $0.username : nil })
+  }
+}
+
+/// Whom a job is for.
+extension Delivery {
+  /// The user addressed, if it is one.
+  var username: String? {
+    switch job.addressee {
+    case .user(let name), .userToken(let name, _): name
+    case .activity(_, let user): user
+    case .token, .tokens, .instance, .app, .activityToken, .channel: nil
+    }
+  }
+
+  /// The instance addressed, if it is one.
+  var instance: String? {
+    if case .instance(let id) = job.addressee { id } else { nil }
+  }
+
+  /// What to ask the registry; nil for a broadcast, which asks page by page, and for a channel.
+  var query: DeviceQuery? {
+    switch job.addressee {
+    case .user(let name): .user(name)
+    case .userToken(let name, let token): .userToken(user: name, token: token)
+    case .token(let token): .token(token)
+    case .tokens(let tokens): .tokens(Delivery.distinct(tokens))
+    case .instance(let id): .instance(id)
+    case .activity(let id, _), .activityToken(let id, _): .activity(id)
+    case .app, .channel: nil
+    }
+  }
+
+  /// In their order. A device gets a job once, even if the job names it several times.
+  private static func distinct(_ tokens: [DeviceToken]) -> [DeviceToken] {
+    var seen: Set<DeviceToken> = []
+    return tokens.filter { seen.insert($0).inserted }
+  }
+
+  /// `devices` without those that an earlier attempt finished.
+  func stillOpen(_ devices: [Device]) -> [Device] {
+    guard let open = state.open else { return devices }
+    // An instance has one device, which may have changed.
+    if case .instance = job.addressee, !open.isEmpty { return devices }
+    let wanted = Set(open)
+    return devices.filter { wanted.contains($0.token) }
+  }
+
+  /// `devices` without those of other kinds, unless the job names their tokens.
+  func ofItsKind(_ devices: [Device]) -> [Device] {
+    switch job.addressee {
+    case .user, .instance: break
+    case .userToken, .token, .tokens, .app, .activity, .activityToken, .channel: return devices
+    }
+    if let start = job.liveActivity?.start {
+      return devices.filter { $0.kind == .pushtostart && $0.activity == start.attributesType }
+    }
+    let kind = job.pushType.kind
+    // A loop: closures that are isolated check their executor at every call.
+    for index in devices.indices where devices[index].kind != kind { return devices.filter { $0.kind == kind } }
+    return devices
   }
 }

@@ -49,7 +49,7 @@ struct Intake {
     if isAtMostOnce, claim.envelope.crashes > 0 { return .buryCrashed(delivery) }
     if let at = delivery.job.sendAt, at > now, !delivery.state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = delivery.state.expiresAt, expiresAt <= now {
-      return .end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
+      return .end(delivery, as: JobOutcome(status: .expired, exit: .acknowledge))
     }
     return .deliver(delivery)
   }
@@ -60,43 +60,5 @@ struct Intake {
     if job.expiration == 0 || job.ttl == 0 { return nil }
     if let seconds = job.expiration { return seconds * 1000 }
     return job.ttl.map { max(job.sendAt ?? now, now) + $0 * 1000 }
-  }
-}
-
-/// Lets one job through for each `dedupe` value within 24 hours: the one whose nonce Redis holds for the value.
-@EventLoop
-struct DuplicateCheck {
-  enum Answer {
-    case first
-    case duplicate
-    case fault(RedisError)
-  }
-
-  private static let window = Duration.seconds(24 * 3600)
-  /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
-  ///
-  /// `ttl`: how long the value is kept, in ms.
-  private static let script = RedisScript(
-    keys: ["value"], arguments: ["nonce", "ttl"],
-    """
-    local holder = redis.call('GET', value)
-    if holder then return holder end
-    redis.call('DEL', value)
-    redis.call('SET', value, nonce, 'PX', ttl)
-    return nonce
-    """)
-
-  let connection: RedisClient
-
-  func check(_ delivery: Delivery, _ completion: @escaping @EventLoop (Answer) -> Void) {
-    guard let value = delivery.job.dedupe, let nonce = delivery.claim.envelope.nonce else { return completion(.first) }
-    let call = DuplicateCheck.script(
-      value: QueueKeys.dedupe(value), nonce: nonce, ttl: DuplicateCheck.window.milliseconds)
-    connection.send(call) { result in
-      switch result {
-      case .success(let holder): completion(holder.string == nonce ? .first : .duplicate)
-      case .failure(let error): completion(.fault(error))
-      }
-    }
   }
 }

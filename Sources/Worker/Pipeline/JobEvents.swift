@@ -16,7 +16,7 @@ struct JobEvents {
     guard areWritten, outcome.status.isFinal else { return [] }
     let result = delivery.tally.result
     var events: [Event] = []
-    if case .bury(let reason) = outcome.verb {
+    if case .bury(let reason) = outcome.exit {
       let isUncertain = reason == JobOutcome.uncertain || reason == JobOutcome.crashed
       events.append(
         .dead(job(delivery), reason: reason, attempts: result.attempts, isUncertain: isUncertain, at: now))

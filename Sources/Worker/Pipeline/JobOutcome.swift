@@ -1,7 +1,8 @@
-import Queue
-import Policy
 import Jobs
+import Policy
 import PushModel
+import Queue
+import Redis
 
 /// The results of the pushes of an attempt, or of one page of a broadcast.
 struct Tally: Equatable {
@@ -104,19 +105,6 @@ struct UnreachableDevice: Equatable {
 
 /// How an attempt at a job ends: the job's status, how it leaves the worker, and how much was tried.
 struct JobOutcome: Equatable {
-  enum Verb: Equatable {
-    case acknowledge
-    /// `reason`: why the job is retried; nil if that is unknown.
-    case retry(delay: Duration, countsAttempt: Bool, reason: String? = nil)
-    /// Unix ms.
-    case schedule(at: Int64)
-    case bury(reason: String)
-    /// An operator has cancelled the job.
-    case cancel
-    /// An operator has paused the broadcast.
-    case pause
-  }
-
   /// What is known when an attempt has ended.
   struct Attempt {
     var tally: Tally
@@ -137,35 +125,35 @@ struct JobOutcome: Equatable {
   static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
 
   let status: JobStatus
-  let verb: Verb
+  let exit: JobExit
   /// The delivery policy's rule behind the outcome; nil if it is not a policy's.
   let rule: SuppressionReason?
-  /// Why the job ends or waits, if neither the verb nor a rule says it.
+  /// Why the job ends or waits, if neither the exit nor a rule says it.
   let reason: String?
   let extent: AttemptExtent
 
   init(
-    status: JobStatus, verb: Verb, rule: SuppressionReason? = nil, reason: String? = nil,
+    status: JobStatus, exit: JobExit, rule: SuppressionReason? = nil, reason: String? = nil,
     extent: AttemptExtent = .complete
   ) {
     self.status = status
-    self.verb = verb
+    self.exit = exit
     self.rule = rule
     self.reason = rule?.rawValue ?? reason
     self.extent = extent
   }
 
-  /// Whether the job has ended without anything to be kept. Comparing verbs would copy what they carry.
-  var isAcknowledged: Bool { if case .acknowledge = verb { true } else { false } }
+  /// Whether the job has ended without anything to be kept. Comparing exits would copy what they carry.
+  var isAcknowledged: Bool { if case .acknowledge = exit { true } else { false } }
 
   /// Decides the outcome of an attempt. `random`, from 0..<1, is evaluated only if a delay is drawn: it asks the kernel.
   init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally
     let isComplete = attempt.extent == .complete
     if let reason = tally.badJobReason {
-      self.init(status: .dead, verb: .bury(reason: reason), extent: attempt.extent)
+      self.init(status: .dead, exit: .bury(reason: reason), extent: attempt.extent)
     } else if isComplete, let status = tally.finishedStatus {
-      self.init(status: status, verb: .acknowledge)
+      self.init(status: status, exit: .acknowledge)
     } else if !isComplete || !tally.open.isEmpty {
       self.init(open: attempt, schedule: schedule, random: random())
     } else {
@@ -175,13 +163,13 @@ struct JobOutcome: Equatable {
 
   /// At most once: an operator decides whether pushes that may have arrived are sent again.
   init(buryingUncertain tally: Tally, because reason: String, extent: AttemptExtent = .complete) {
-    self.init(status: tally.result.accepted > 0 ? .partial : .dead, verb: .bury(reason: reason), extent: extent)
+    self.init(status: tally.result.accepted > 0 ? .partial : .dead, exit: .bury(reason: reason), extent: extent)
   }
 
   /// Runs the job again as if this attempt had not begun; for faults of Redis or a worker that is busy.
   static func postponed(for delay: Duration = PushOutcome.faultDelay, because reason: String? = nil) -> JobOutcome {
     JobOutcome(
-      status: .retrying, verb: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
+      status: .retrying, exit: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
   }
 
   static let noTokenYet = "no_token_yet"
@@ -190,22 +178,22 @@ struct JobOutcome: Equatable {
 
   /// Another job has brought a newer state of the Live Activity; nil if it is unknown.
   static func superseded(by newer: String?) -> JobOutcome {
-    JobOutcome(status: .superseded, verb: .acknowledge, reason: newer.map { "superseded by \($0)" })
+    JobOutcome(status: .superseded, exit: .acknowledge, reason: newer.map { "superseded by \($0)" })
   }
 
   /// Keeps the state of a Live Activity until a token is registered. `until` is when the job looks for one itself, unix ms.
   static func waitingForToken(until time: Int64) -> JobOutcome {
-    JobOutcome(status: .deferred, verb: .schedule(at: time), reason: noTokenYet)
+    JobOutcome(status: .deferred, exit: .schedule(at: time), reason: noTokenYet)
   }
 
   /// Ends the job, even if some of its devices are open.
   static func cancelled(after extent: AttemptExtent) -> JobOutcome {
-    JobOutcome(status: .cancelled, verb: .cancel, extent: extent)
+    JobOutcome(status: .cancelled, exit: .acknowledge, extent: extent)
   }
 
   /// Keeps a broadcast until it is resumed.
   static func paused(after extent: AttemptExtent) -> JobOutcome {
-    JobOutcome(status: .retrying, verb: .pause, extent: extent)
+    JobOutcome(status: .retrying, exit: .pause, extent: extent)
   }
 
   private init(open attempt: Attempt, schedule: RetrySchedule, random: Double) {
@@ -218,12 +206,58 @@ struct JobOutcome: Equatable {
     if let delay {
       self.init(
         status: .retrying,
-        verb: .retry(delay: delay, countsAttempt: !isFault, reason: attempt.tally.openReason), extent: attempt.extent)
+        exit: .retry(delay: delay, countsAttempt: !isFault, reason: attempt.tally.openReason), extent: attempt.extent)
       return
     }
     let isExhausted = attempt.attempts >= schedule.maximumAttempts
     let why = isExhausted ? "gave up after \(attempt.attempts) attempts" : "expired before it could be retried"
     let last = attempt.tally.openReason ?? "no answer"
-    self.init(status: .dead, verb: .bury(reason: "\(why); last reason: \(last)"), extent: attempt.extent)
+    self.init(status: .dead, exit: .bury(reason: "\(why); last reason: \(last)"), extent: attempt.extent)
+  }
+}
+
+/// How many of the open devices an attempt has tried.
+enum AttemptExtent {
+  case complete
+  /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
+  case cutShort
+  /// Nothing; the results of earlier attempts stay as Redis has them.
+  case untouched
+}
+
+/// How an attempt has ended, besides the answers to its pushes.
+struct AttemptEnd: Equatable {
+  struct Fault: Equatable {
+    let reason: String
+    /// The job's own keys are at fault: the attempt counts, so that the job is not retried forever.
+    var isOfJob = false
+  }
+
+  var extent = AttemptExtent.complete
+  /// Devices of an earlier attempt that this one has not tried.
+  var leftOpen: [DeviceToken] = []
+  /// Why the attempt was cut short; nil if the worker stopped.
+  var fault: Fault?
+  /// Why the job is invalid for every device.
+  var refusal: String?
+  /// An operator has paused the broadcast.
+  var isPaused = false
+}
+
+extension AttemptEnd.Fault {
+  init(_ error: RedisError) {
+    self.init(reason: "\(error)", isOfJob: error.isOfThisCommand)
+  }
+}
+
+extension JobOutcome {
+  /// What a broadcast does after an attempt with this outcome.
+  var broadcastState: BroadcastEntry.State {
+    switch exit {
+    case .acknowledge: status == .cancelled ? .cancelled : .finished
+    case .bury: .finished
+    case .retry, .schedule, .handBack: .waiting
+    case .pause: .paused
+    }
   }
 }

@@ -1,15 +1,15 @@
-import Activities
-import Policy
-import Queue
 import APNs
+import Activities
 import EventLoop
 import Jobs
 import PushModel
+import Queue
+import Policy
 import Redis
 import Registry
 
-/// The path of a job, top to bottom: claimed, checked for duplicates, resolved, subject to its policy, submitted,
-/// sent (Pipeline+Sending.swift), answered (Pipeline+Answers.swift); its outcome and settlement are in Pipeline+Settling.swift.
+/// The path of a job, top to bottom: claimed, past the gates before its devices are known, resolved, past the gates after that,
+/// submitted, sent. What follows is in PipelineEnd.swift: answered, ended, left.
 ///
 /// Works in batches: one exchange resolves the owners of all jobs of a claim; the pushes of one turn of the event loop are
 /// written together, and so are their settlements.
@@ -20,25 +20,25 @@ final class Pipeline {
   /// Nil in polling-only mode.
   let clients: AppClients?
   let observer: JobObserver
-  private var intake: Intake
-  private let duplicates: DuplicateCheck
-  /// Jobs whose `dedupe` value is new, in this turn of the event loop.
-  private var firsts: [Delivery] = []
-  private let gate: PolicyGate
-  let activities: Activities
-  let channels: Channels
+  let window: SendWindow
   let composer: PushComposer
   let cleanup: RegistryCleanup
+  let broadcasts: Broadcasts
   let looks = EnvironmentLooks()
   let learned: LearnedEnvironments
   let retrySchedule: RetrySchedule
   let settlements: SettlementWriter
   let notifications: NotificationRecords
-  let window: SendWindow
-  let broadcasts: Broadcasts
-  var held = HeldWork()
+  private var intake: Intake
+  private let channels: ChannelLookup
+  private lazy var gatesBeforeDevices = makeGatesBeforeDevices()
+  private lazy var gatesAfterDevices = makeGatesAfterDevices()
+  private let activities: Activities
+  /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
+  private var unconfirmedJobs: [Delivery] = []
+  private var unconfirmedPushes: [PushDraft] = []
   /// Whether ``sendWaiting()`` is running.
-  var isSendingWaiting = false
+  private var isSendingWaiting = false
 
   init(_ context: PipelineContext) {
     let configuration = context.configuration
@@ -50,12 +50,10 @@ final class Pipeline {
     intake = Intake(
       policies: configuration.policies, queues: configuration.queues, mode: configuration.mode,
       formats: configuration.formatsInOrder)
-    duplicates = DuplicateCheck(connection: context.connection)
-    gate = PolicyGate(connection: context.connection, localTime: .system)
-    activities = Activities(connection: context.connection)
-    channels = Channels(connection: context.connection)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
+    channels = ChannelLookup(channels: Channels(connection: context.connection), composer: composer)
+    activities = Activities(connection: context.connection)
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
@@ -66,11 +64,34 @@ final class Pipeline {
     context.permits.onRelease { [unowned self] in sendWaiting() }
   }
 
+  private func makeGatesBeforeDevices() -> Gates {
+    Gates([
+      OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
+      ActivityAnnouncement(activities: activities, queue: queue),
+    ]) { [unowned self] in
+      resolve($0)
+    } stopped: { [unowned self] in
+      stopped($0, $1)
+    }
+  }
+
+  private func makeGatesAfterDevices() -> Gates {
+    Gates([
+      ActivityGate(activities: activities, channels: channels, queue: queue),
+      DeliveryPolicies(connection: context.connection, observer: observer, isSending: clients != nil),
+    ]) { [unowned self] in
+      for delivery in $0 { submit(delivery) }
+    } stopped: { [unowned self] in
+      stopped($0, $1)
+    }
+  }
+
   /// Uses other policies for the jobs that are claimed from now on.
   func replace(policies: PolicyBook) { intake.policies = policies }
 
   // MARK: - Claimed
 
+  /// The claims are of one queue.
   func take(_ claims: [Claim]) {
     observer.claimed(claims)
     var deliveries: [Delivery] = []
@@ -85,75 +106,76 @@ final class Pipeline {
         deliveries.append(delivery)
       case .end(let delivery, let outcome):
         observer.began(delivery)
-        end(delivery, as: outcome)
+        leave(delivery, as: outcome)
       case .buryCrashed(let delivery): buryCrashed(delivery)
-      case .schedule(let delivery, let at):
-        scheduled.append((delivery, at))
+      case .schedule(let delivery, let at): scheduled.append((delivery, at))
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    scheduled.isEmpty ? begin(deliveries) : schedule(scheduled) { [self] in begin(deliveries) }
+    guard !scheduled.isEmpty else { return gatesBeforeDevices.pass(deliveries) }
+    // First, as the other jobs of the claim may replace them.
+    screenScheduled(scheduled) { [self] in gatesBeforeDevices.pass(deliveries) }
   }
 
-  // MARK: - Checked for duplicates
-
-  /// Most jobs have no `dedupe` and continue at once.
-  func checkDuplicates(_ deliveries: [Delivery]) {
-    var plain: [Delivery] = []
-    plain.reserveCapacity(deliveries.count)
-    for delivery in deliveries where delivery.job.dedupe == nil { plain.append(delivery) }
-    resolve(plain)
-    for delivery in deliveries where delivery.job.dedupe != nil {
-      duplicates.check(delivery) { [self] answer in
-        switch answer {
-        case .first: resolveAtEndOfTurn(delivery)
-        case .duplicate: end(delivery, as: JobOutcome(status: .duplicate, verb: .acknowledge))
-        case .fault(let error): postpone(delivery, error)
+  /// Keeps jobs until their time has come, unless they are cancelled.
+  private func screenScheduled(
+    _ jobs: [(delivery: Delivery, at: Int64)], then next: @escaping @EventLoop () -> Void
+  ) {
+    let queueIndex = jobs[0].delivery.claim.queueIndex
+    guard queue.control.has(.cancellations, queueIndex: queueIndex) else {
+      for job in jobs { schedule(job.delivery, at: job.at) }
+      return next()
+    }
+    queue.screen(jobs.map { (id: $0.delivery.id, replaces: false) }, queueIndex: queueIndex) { [self] result in
+      // Without an answer the cancellations are looked up when the jobs are due.
+      let answers = (try? result.get()) ?? jobs.map { _ in .go }
+      for (job, answer) in zip(jobs, answers) {
+        if answer == .cancelled {
+          leave(job.delivery, as: .cancelled(after: .complete))
+        } else {
+          schedule(job.delivery, at: job.at)
         }
       }
+      next()
     }
   }
 
-  /// The answers of one exchange arrive in one turn.
-  private func resolveAtEndOfTurn(_ delivery: Delivery) {
-    firsts.append(delivery)
-    guard firsts.count == 1 else { return }
-    EventLoop.atEndOfTurn { [self] in
-      let deliveries = firsts
-      firsts.removeAll(keepingCapacity: true)
-      resolve(deliveries)
+  /// What a gate has not let through.
+  private func stopped(_ delivery: Delivery, _ answer: GateAnswer) {
+    guard !delivery.claim.isFenced else { return releasePermit(of: delivery) }
+    switch answer {
+    case .go: break
+    case .end(let outcome): leave(delivery, as: outcome)
+    case .refuse(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
+    case .postpone(let error): postpone(delivery, error)
     }
   }
 
   // MARK: - Resolved
 
-  func resolve(_ deliveries: [Delivery]) {
+  private func resolve(_ deliveries: [Delivery]) {
     var single: [Delivery] = []
     single.reserveCapacity(deliveries.count)
     var queries: [DeviceQuery] = []
     queries.reserveCapacity(deliveries.count)
     for delivery in deliveries {
-      if delivery.job.pushType == .liveactivity,
-        let (activity, job) = delivery.unannounced(queue: queueName(of: delivery))
-      {
-        announce(delivery, to: activity, job)
-      } else if let query = delivery.query {
+      if let query = delivery.query {
         single.append(delivery)
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
       } else if case .channel(let name) = delivery.job.addressee {
-        resolve(delivery, toChannel: name)
+        findChannel(name, for: delivery)
       }
     }
     guard !single.isEmpty else { return }
     context.registry.resolve(queries) { [self] in resolved(single, $0) }
   }
 
-  func queueName(of delivery: Delivery) -> String { queue.queues[delivery.claim.queueIndex].queue }
-
   private func resolved(_ deliveries: [Delivery], _ resolutions: [Resolution]) {
-    guard queue.lease.isFresh else { return hold(deliveries) }
+    guard queue.lease.isFresh else { return wait(deliveries) }
+    var known: [Delivery] = []
+    known.reserveCapacity(deliveries.count)
     for (delivery, resolution) in zip(deliveries, resolutions) {
       if let error = resolution.error {
         postpone(delivery, error)
@@ -168,10 +190,30 @@ final class Pipeline {
         let devices = delivery.stillOpen(delivery.ofItsKind(found))
         delivery.resolve(to: devices)
         observer.resolved(delivery, devices: devices.count, resolution.removals)
-        askPolicy(delivery, devices)
+        known.append(delivery)
+      }
+    }
+    if !known.isEmpty { gatesAfterDevices.pass(known) }
+  }
+
+  private func findChannel(_ name: String, for delivery: Delivery) {
+    guard clients != nil else { return endUnsent(delivery) }
+    channels.find(name, for: delivery) { [self] found in
+      switch found {
+      case .none(let why): stopped(delivery, why)
+      case .channel(let channel):
+        guard queue.lease.isFresh else { return wait([delivery]) }
+        let devices = delivery.stillOpen(channel.devices)
+        let job = delivery.activityJob(queue: queue.name(of: delivery))
+        delivery.ownContent = ChannelContent(delivery, channel.storage, timestamp: job?.order.timestamp ?? 0)
+        delivery.resolve(to: devices)
+        observer.resolved(delivery, environments: devices.count)
+        gatesAfterDevices.pass([delivery])
       }
     }
   }
+
+  // MARK: - Broadcast
 
   private func broadcast(_ delivery: Delivery, to app: String) {
     // Its pushes take their own permits; the claim's would be idle between pages.
@@ -179,72 +221,149 @@ final class Pipeline {
     queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
-    guard broadcasts.hasRoom(for: app) else { return end(delivery, as: .postponed()) }
-    begin(delivery, to: app)
+    guard broadcasts.hasRoom(for: app) else { return leave(delivery, as: .postponed()) }
+    // It may have been cancelled or paused since it was looked up.
+    guard !delivery.claim.isCancelled else { return leave(delivery, as: .cancelled(after: .untouched)) }
+    broadcasts.begin(delivery, app) { [self] in
+      enter($0)
+    } onEnd: { [self] in
+      endAttempt(delivery, $0)
+    }
+    let queueIndex = delivery.claim.queueIndex
+    if queue.control.has(.pausedBroadcasts, queueIndex: queueIndex) { pauseBroadcasts(queueIndex: queueIndex) }
   }
 
-  // MARK: - Subject to its policy
-
-  /// Only jobs with a notification class have a policy. It is asked last, when nothing else prevents a push.
-  private func askPolicy(_ delivery: Delivery, _ devices: [Device]) {
-    guard let match = delivery.match, case .instance(let instance) = delivery.job.addressee, clients != nil,
-      !devices.isEmpty
-    else {
-      if delivery.job.pushType == .liveactivity,
-        let content = delivery.activityContent(queue: queueName(of: delivery))
-      {
-        return submit(delivery, to: devices, of: content)
-      }
-      return submit(delivery, to: devices)
-    }
-    let request = PolicyRequest(
-      job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
-      expiration: delivery.state.expiresAt)
-    gate.ask(match, instance: instance, request) { [self] answer in
-      switch answer {
-      case .fault(let error): postpone(delivery, error)
-      case .expired: end(delivery, as: JobOutcome(status: .expired, verb: .acknowledge))
-      case .decision(let decision, let grounds):
-        observer.decided(decision, grounds, delivery)
-        carryOut(decision, delivery, devices)
-      }
-    }
-  }
-
-  private func carryOut(_ decision: PolicyDecision, _ delivery: Delivery, _ devices: [Device]) {
-    switch decision {
-    case .send: submit(delivery, to: devices)
-    case .deferUntil(let time):
-      end(delivery, as: JobOutcome(status: .deferred, verb: .schedule(at: time), rule: .quietHours))
-    case .suppress(let rule):
-      end(delivery, as: JobOutcome(status: .suppressed, verb: .acknowledge, rule: rule))
+  /// An operator has paused broadcasts of a queue: finds out whether this worker has one of them.
+  func pauseBroadcasts(queueIndex: Int) {
+    let claimed = broadcasts.claimed(queueIndex: queueIndex)
+    guard !claimed.isEmpty else { return }
+    let jobs = claimed.map { (id: $0.delivery.id, replaces: false) }
+    queue.screen(jobs, queueIndex: queueIndex) { [queue] result in
+      guard case .success(let answers) = result else { return queue.control.repeatChange(queueIndex: queueIndex) }
+      for (broadcast, answer) in zip(claimed, answers) where answer == .paused { broadcast.pause() }
     }
   }
 
   // MARK: - Submitted
 
-  func submit(_ delivery: Delivery, to devices: [Device]) {
+  private func submit(_ delivery: Delivery) {
     guard clients != nil else { return endUnsent(delivery) }
-    switch composer.compose(delivery, devices[...]) {
+    switch composer.compose(delivery, delivery.targets[...]) {
     case .refused(let reason): endAttempt(delivery, AttemptEnd(refusal: reason))
     case .pushes(let drafts, let unreachable):
       delivery.tally.recordUnreachable(unreachable)
       guard !drafts.isEmpty else { return endAttempt(delivery) }
       delivery.send(drafts.count)
-      enter(drafts, permit: delivery.permit.take())
+      enter(drafts)
     }
   }
 
-  // MARK: - Ended
+  // MARK: - Sent
 
-  func record(_ outcome: PushOutcome, _ sent: SendOutcome, _ draft: PushDraft) {
-    let delivery = draft.delivery
-    let push = EndedPush(token: draft.device.token, apnsID: draft.apnsID, outcome: outcome, sent: sent)
-    observer.ended(outcome, sent, draft)
-    if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
-    delivery.tally.record(consume push)
-    delivery.noteReached(draft.device, by: outcome)
-    delivery.activity?.note(draft.device, outcome)
-    if delivery.endPush() { endAttempt(delivery) }
+  /// The pushes are of one job. They are sent when the window has a permit for them.
+  private func enter(_ drafts: [PushDraft]) {
+    switch window.enter(drafts) {
+    case .send(let first):
+      send(first)
+      if drafts.count > 1 { sendWaiting() }
+    case .wait:
+      if let first = drafts.first { releasePermit(of: first.delivery) }
+      sendWaiting()
+    case .postpone(let job): postponeBusy(job)
+    }
   }
+
+  /// Sends the pushes whose turn it is, as permits allow.
+  func sendWaiting() {
+    // A push that is not sent gives its permit back at once.
+    guard !isSendingWaiting else { return }
+    isSendingWaiting = true
+    defer { isSendingWaiting = false }
+    while let draft = window.next() { send(draft) }
+  }
+
+  /// The window has a permit for the push.
+  private func send(_ draft: PushDraft) {
+    guard !draft.delivery.claim.isFenced else {
+      draft.page?.broadcast.abandon()
+      // The window may be sending other drafts now.
+      EventLoop.atEndOfTurn { [self] in window.leave(draft, isAnswered: false) }
+      return
+    }
+    guard !draft.delivery.claim.isCancelled else { return drop(draft) }
+    guard queue.lease.isFresh else {
+      unconfirmedPushes.append(draft)
+      return queue.lease.beat()
+    }
+    draft.sender = self
+    observer.sending(draft)
+    draft.content.client?.send(draft)
+  }
+
+  /// The window has a permit for a push of a cancelled job, which is not sent.
+  private func drop(_ draft: PushDraft) {
+    // The window may be sending other drafts now.
+    EventLoop.atEndOfTurn { [self] in
+      window.leave(draft, isAnswered: false)
+      count(.open(after: .zero, isFault: true), .notProcessed("cancelled"), draft)
+    }
+  }
+
+  /// A push that was sent has ended.
+  func pushEnded(_ draft: PushDraft, _ sent: SendOutcome) {
+    window.leave(draft, isAnswered: sent.status != 0)
+    answered(draft, sent)
+  }
+
+  // MARK: - Lease
+
+  /// The process was suspended or Redis out of reach: nothing is sent until the lease is confirmed.
+  private func wait(_ deliveries: [Delivery]) {
+    unconfirmedJobs += deliveries
+    queue.lease.beat()
+  }
+
+  func leaseConfirmed() {
+    guard queue.lease.isFresh else { return }
+    let (jobs, pushes) = (unconfirmedJobs, takeUnconfirmedPushes())
+    unconfirmedJobs = []
+    for draft in pushes { send(draft) }
+    guard !jobs.isEmpty else { return }
+    for delivery in jobs where delivery.claim.isFenced { releasePermit(of: delivery) }
+    // Again, as owners may have changed.
+    resolve(jobs.filter { !$0.claim.isFenced })
+  }
+
+  /// The worker's claims were fenced: the lease that jobs wait for will not be confirmed.
+  func leaseLost() {
+    broadcasts.dropFenced()
+    leaseConfirmed()
+  }
+
+  private func takeUnconfirmedPushes() -> [PushDraft] {
+    defer { unconfirmedPushes = [] }
+    return unconfirmedPushes
+  }
+
+  // MARK: - SIGTERM
+
+  /// Broadcasts end after the pages in flight; another worker continues.
+  func stopBroadcasts() { broadcasts.stop() }
+
+  /// Gives up the pushes that were not sent to APNs; their devices stay open.
+  func abandonWaiting() {
+    stopBroadcasts()
+    // First, because the permits released below would let waiting pushes be sent.
+    let waiting = window.drainWaiting()
+    let unsent = takeUnconfirmedPushes()
+    for draft in unsent { window.leave(draft, isAnswered: false) }
+    for draft in looks.drainWaiting().map(\.draft) + unsent + waiting {
+      count(.open(after: .zero, isFault: true), .notProcessed("the worker stopped"), draft)
+    }
+  }
+}
+
+extension JobQueue {
+  /// The name of the queue that the job was claimed from.
+  func name(of delivery: Delivery) -> String { queues[delivery.claim.queueIndex].queue }
 }

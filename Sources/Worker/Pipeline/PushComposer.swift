@@ -65,8 +65,8 @@ package struct PushComposer {
         content = shared
       } else {
         var own = payload
-        if let channel = delivery.activity?.channel {
-          do { own = try delivery.payload(by: channel, in: environment) } catch { return .refused(error.reason) }
+        if delivery.content.isOfEnvironment {
+          do { own = try delivery.content.payload(in: environment) } catch { return .refused(error.reason) }
         }
         content = PushContent(
           delivery, payload: own, bundleID: bundle, environment: environment, client: client,
@@ -145,10 +145,9 @@ package struct PushComposer {
     return clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
   }
 
-  /// What decides whether a refusal of the push proves anything about its device.
-  func proof(of draft: PushDraft) -> RemovalProof {
-    RemovalProof(
-      device: draft.device, bundleID: draft.content.bundleID, pushType: draft.content.message.pushType,
-      defaultBundleID: bundleID)
+  func answer(to draft: PushDraft, _ sent: SendOutcome) -> PushAnswer {
+    PushAnswer(
+      sent, to: draft, draft.device, bundleID: draft.content.bundleID, defaultBundleID: bundleID,
+      through: draft.content.client)
   }
 }

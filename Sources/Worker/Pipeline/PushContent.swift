@@ -25,12 +25,12 @@ final class PushContent: SharedContent {
     self.bundleID = bundleID
     self.client = client
     self.isLastToAsk = isLastToAsk
-    isOfEnvironment = delivery.activity?.channel != nil
-    let isBroadcast = delivery.channelStorage != nil
+    let content = delivery.content
+    isOfEnvironment = content.isOfEnvironment
+    let isBroadcast = content.isBroadcast
     let message = Push.Message(
-      payload: payload, pushType: delivery.job.pushType,
-      priority: delivery.activity?.newest?.priority ?? delivery.job.apnsPriority(delivery.match),
-      expiration: delivery.expirationHeader, collapseID: delivery.job.collapseID)
+      payload: payload, pushType: delivery.job.pushType, priority: content.priority, expiration: content.expiration,
+      collapseID: delivery.job.collapseID)
     let topic = isBroadcast ? SharedContent.channels(of: bundleID) : message.pushType.topic(bundleID: bundleID)
     super.init(message: message, topic: topic, environment: environment, isBroadcast: isBroadcast)
   }

@@ -34,7 +34,7 @@ final class PushDraft: Push {
     self.page = page
     super.init(
       token: device.token.text,
-      apnsID: Jobs.apnsID(jobID: delivery.activity?.newest?.jobID ?? delivery.id, token: device.token.text),
+      apnsID: Jobs.apnsID(jobID: delivery.content.jobID, token: device.token.text),
       shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.owner,
       evidence: device.evidence(
         of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))
@@ -42,6 +42,6 @@ final class PushDraft: Push {
 
   override func ended(_ outcome: SendOutcome) {
     guard let sender = sender.take() else { return super.ended(outcome) }
-    sender.ended(self, outcome)
+    sender.pushEnded(self, outcome)
   }
 }

@@ -45,32 +45,37 @@ final class SendWindow {
     lanes = AppLanes(shares: shares, hasOtherApps: hasOtherApps, limit: permits.maximum)
   }
 
-  /// Adds the drafts of one job; the first uses the job's permit, if there is one. Call ``leave(_:isAnswered:)`` when a draft's
-  /// push has ended.
-  func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) -> Entry {
+  /// Adds the drafts of one job; the first takes the job's permit, if there is one. If the job still has it afterwards, it is to be
+  /// given back. Call ``leave(_:isAnswered:)`` when a draft's push has ended.
+  func enter(_ drafts: [PushDraft]) -> Entry {
     guard let first = drafts.first else { return .wait }
     let lane = lanes.lane(of: first.content)
-    guard let permit else {
+    guard first.delivery.permit != nil else {
       wait(drafts[...])
       return .wait
     }
     shares.limit = permits.limit
     switch lanes.isShared ? shares.decide(lane.app, bytes: AppLane.bytes(of: drafts)) : .send {
     case .send:
-      start(first, lane, permit)
+      if let permit = first.delivery.permit.take() { start(first, lane, permit) }
       if drafts.count > 1 { wait(drafts.dropFirst()) }
       return .send(first)
-    case .wait:
-      wait(drafts, lane)
-      permits.release(permit)
+    case .wait: wait(drafts, lane)
     case .hold:
       wait(drafts, lane)
-      lane.hold(permit)
-    case .postpone:
-      permits.release(permit)
-      return .postpone(postpone(first.delivery, lane))
+      if let permit = first.delivery.permit.take() { lane.hold(permit) }
+    case .postpone: return .postpone(postpone(first.delivery, lane))
     }
     return .wait
+  }
+
+  /// Gives back the permit of a job or a push. Permits of claimed jobs are given back nowhere else.
+  func giveBack(_ permit: consuming Permit?) {
+    if permit != nil { giveBack(1) }
+  }
+
+  private func giveBack(_ count: Int) {
+    if count > 0 { permits.release(count) }
   }
 
   /// Returns a waiting push that may be sent now, with its permit; nil if there is none. The lanes take turns, one push each.
@@ -93,7 +98,7 @@ final class SendWindow {
     let lane = lanes.lane(of: draft.content)
     shares.ended(&lane.app)
     lane.noteEnded(draft, isAnswered: isAnswered)
-    if let permit = draft.permit.take() { permits.release(permit) }
+    giveBack(draft.permit.take())
   }
 
   /// Replaces the shares of the configured apps, by bundle id.
@@ -112,7 +117,7 @@ final class SendWindow {
       lane.hasTurn = false
     }
     waiting = FrontQueue()
-    for lane in lanes.all { lane.releaseHeld(to: permits) }
+    for lane in lanes.all { giveBack(lane.takeAllHeld()) }
     return left
   }
 
@@ -175,7 +180,7 @@ final class SendWindow {
       shares.stopped(waiting: job.bytes, &lane.app)
       last.append(job)
     }
-    lane.releaseHeld(to: permits)
+    giveBack(lane.takeAllHeld())
     return last.reversed().compactMap { job in job.drafts.first.map { postpone($0.delivery, lane) } }
   }
 

@@ -43,8 +43,8 @@ struct SettlementWriter {
     // With it, a job would take more at each attempt.
     if memory.stage == .full { delivery.state.history = JobHistory() }
     let settlement = Settlement(
-      verb(of: delivery, outcome, hasRecord: hasRecord, at: now), record: record, replyTo: replyTo,
-      notifications: notes, locator: outcome.isAcknowledged ? nil : delivery.locator,
+      outcome.exit, as: element(of: delivery, outcome, hasRecord: hasRecord, at: now), at: now, record: record,
+      replyTo: replyTo, notifications: notes, locator: outcome.isAcknowledged ? nil : delivery.locator,
       events: events.events(of: delivery, as: outcome, at: now))
     if memory.stage == .full {
       return memory.trimmed(settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord)
@@ -65,7 +65,7 @@ struct SettlementWriter {
     result.turn = claim.envelope.turn(AttemptState(json: claim.envelope.state))
     let letter = DeadLetter(id: id, reason: reason, at: now, attempts: result.attempts, envelope: claim.envelope)
     var settlement = Settlement(
-      .bury(letter: letter.bytes, at: now), record: record(result, nonce: claim.envelope.nonce))
+      .bury(reason: reason), as: letter.bytes, at: now, record: record(result, nonce: claim.envelope.nonce))
     settlement.locator = Settlement.Locator(jobID: id)
     settlement.events = events.refusal(of: claim, id: id, reason: reason, attempts: result.attempts, at: now)
     return memory.stage == .full ? memory.trimmed(settlement, element: claim.element, replaces: false) : settlement
@@ -98,26 +98,22 @@ struct SettlementWriter {
     return record
   }
 
-  private func verb(
-    of delivery: Delivery, _ outcome: JobOutcome, hasRecord: Bool, at now: Int64
-  ) -> Settlement.Verb {
+  /// What the job goes on as; empty if it ends.
+  private func element(of delivery: Delivery, _ outcome: JobOutcome, hasRecord: Bool, at now: Int64) -> [UInt8] {
     // The next attempt needs to know who wrote the record that it replaces. Computed on use: most jobs have no next attempt.
     var recordAuthor: String? { hasRecord ? delivery.tally.result.author : delivery.state.recordAuthor }
-    switch outcome.verb {
-    case .acknowledge, .cancel: return .acknowledge
-    case .schedule(let time): return .schedule(element: delivery.scheduledElement(recordAuthor: recordAuthor), at: time)
-    case .retry(let delay, let countsAttempt, _):
-      return .retry(
-        element: delivery.nextElement(
-          after: outcome.extent, countsAttempt: countsAttempt, recordAuthor: recordAuthor), delay: delay)
+    switch outcome.exit {
+    case .acknowledge, .handBack: return []
+    case .schedule: return delivery.scheduledElement(recordAuthor: recordAuthor)
+    case .retry(_, let countsAttempt, _):
+      return delivery.nextElement(after: outcome.extent, countsAttempt: countsAttempt, recordAuthor: recordAuthor)
+    case .pause:
+      return delivery.nextElement(after: outcome.extent, countsAttempt: false, recordAuthor: recordAuthor)
     case .bury(let reason):
       let letter = DeadLetter(
         id: delivery.id, reason: reason, at: now, attempts: delivery.tally.result.attempts,
         envelope: delivery.buriedEnvelope(after: outcome.extent, recordAuthor: recordAuthor))
-      return .bury(letter: letter.bytes, at: now)
-    case .pause:
-      return .pause(
-        element: delivery.nextElement(after: outcome.extent, countsAttempt: false, recordAuthor: recordAuthor))
+      return letter.bytes
     }
   }
 
@@ -151,10 +147,9 @@ extension Delivery {
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {
     tally.result.status = outcome.status
     tally.result.finishedAt = now
-    switch outcome.verb {
-    case .acknowledge, .schedule: tally.result.reason = outcome.reason
+    switch outcome.exit {
+    case .acknowledge, .schedule, .handBack: tally.result.reason = outcome.reason
     case .retry(_, _, let reason): tally.result.reason = reason
-    case .cancel: tally.result.reason = nil
     case .pause: tally.result.reason = JobOutcome.pausedReason
     case .bury(let reason): tally.result.reason = reason
     }

@@ -21,7 +21,7 @@ extension ControlScriptTests {
   @Test func `a paused broadcast that waits for its retry is cancelled with its pause`() async throws {
     try await note("b", .running)
     #expect(try await jobs.pause(broadcast: "b", by: "") == .paused)
-    try await settle(.retry(element: broadcast("b"), delay: .seconds(600)), "b")
+    try await settle(.retry(delay: .seconds(600)), as: broadcast("b"), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(try await send("EXISTS", keys.held, keys.due("b")).integer == 0)
     #expect(try await state()?.flags == [.cancellations])
@@ -30,13 +30,13 @@ extension ControlScriptTests {
   @Test func `a broadcast that is cancelled while no worker has it is an event, if events are written`() async throws {
     try await note("b", .running)
     _ = try await jobs.pause(broadcast: "b", by: "")
-    try await settle(.pause(element: broadcast("b")), "b")
+    try await settle(.pause, as: broadcast("b"), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(try await send("EXISTS", "push:events").integer == 0)
     try await send("XADD", "push:events", "*", "event", "{}")
     _ = try await jobs.pause(broadcast: "b", by: "")
-    for id in ["b", "c"] { try await settle(.retry(element: broadcast(id, nonce: id), delay: .seconds(600)), id) }
-    try await settle(.retry(element: element("single", nonce: "s"), delay: .seconds(600)), "single")
+    for id in ["b", "c"] { try await settle(.retry(delay: .seconds(600)), as: broadcast(id, nonce: id), id) }
+    try await settle(.retry(delay: .seconds(600)), as: element("single", nonce: "s"), "single")
     for id in ["b", "c", "single"] {
       guard case .cancelled = try await jobs.cancel(id) else { Issue.record("\(id) not cancelled"); return }
     }
@@ -81,7 +81,7 @@ extension ControlScriptTests {
     if isDead {
       let letter = DeadLetter(
         id: "a", reason: "because", at: 77, attempts: 1, envelope: Envelope(element: element("a", nonce: "g")))
-      try await settle(.bury(letter: letter.bytes, at: 77), "a", nonce: "g")
+      try await settle(.bury(reason: "r"), as: letter.bytes, at: 77, "a", nonce: "g")
     } else {
       let record = JobResult(id: "a", status: .accepted, worker: "w", claimedAt: 1, finishedAt: 2)
       try await send("SET", QueueKeys.result("a"), String(decoding: record.json(), as: UTF8.self))

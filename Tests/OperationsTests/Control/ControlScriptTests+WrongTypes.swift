@@ -39,7 +39,7 @@ extension ControlScriptTests {
   func `a broadcast that cannot be resumed stays paused`(isSealWrong: Bool) async throws {
     try await note("b", .running)
     #expect(try await jobs.pause(broadcast: "b", by: "anna") == .paused)
-    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    try await settle(.pause, as: element("b", nonce: "n"), "b")
     try await send("ZADD", keys.cancelled, "4000000000000", "b")
     try await spoil(isSealWrong ? keys.seal : keys.scheduled, asList: true)
     let error = await #expect(throws: RedisError.self) { try await jobs.resume(broadcast: "b") }
@@ -54,7 +54,7 @@ extension ControlScriptTests {
     try await send("SET", keys.due("a"), "s 4000000000000 MARTLET1")
     let claimed = element("a", nonce: "n")
     _ = try await connection.send(RedisCommand("LPUSH", keys.inflight("w")).with(claimed))
-    var settlement = Settlement(.retry(element: claimed, delay: .seconds(1)))
+    var settlement = Settlement(.retry(delay: .seconds(1)), as: claimed)
     settlement.locator = Settlement.Locator(jobID: "a", isProducers: true, replaces: true)
     let claim = Claim(queueIndex: 0, element: claimed, nonce: "n", now: 0, monotonic: 0)
     let call = settlement.call(of: claim, keys, worker: "w", .atLeastOnce, seal: "s3al", replyTo: nil, events: [])

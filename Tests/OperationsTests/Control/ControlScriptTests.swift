@@ -27,12 +27,13 @@ struct ControlScriptTests: QueueScriptTests {
   /// Settles a job as a worker does.
   @discardableResult
   func settle(
-    _ verb: Settlement.Verb, _ id: String, nonce: String = "n", isProducers: Bool = true
+    _ exit: JobExit, as element: [UInt8] = [], at: Int64 = 0, _ id: String, nonce: String = "n",
+    isProducers: Bool = true
   ) async throws -> SettleAnswer {
-    let claimed = element(id, nonce: nonce)
+    let claimed = self.element(id, nonce: nonce)
     connection.send(RedisCommand("LPUSH", keys.inflight("w")).with(claimed)) { _ in }
-    var settlement = Settlement(verb)
-    settlement.locator = Settlement.Locator(jobID: id, isProducers: isProducers)
+    let settlement = Settlement(
+      exit, as: element, at: at, locator: Settlement.Locator(jobID: id, isProducers: isProducers))
     let claim = Claim(queueIndex: 0, element: claimed, nonce: nonce, now: 0, monotonic: 0)
     let call = settlement.call(of: claim, keys, worker: "w", .atLeastOnce, seal: "s3al", replyTo: nil, events: [])
     let answer = try await connection.send(call)
@@ -40,7 +41,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   func schedule(_ id: String, nonce: String, at: Int64 = 4_000_000_000_000) async throws {
-    let answer = try await settle(.schedule(element: element(id, nonce: nonce), at: at), id, nonce: nonce)
+    let answer = try await settle(.schedule(at: at), as: element(id, nonce: nonce), id, nonce: nonce)
     #expect(answer == .settled(droppedLetters: 0, keptRecord: false))
   }
 
@@ -117,12 +118,12 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `a dead job is found, and a retried one at its due time`() async throws {
     let letter = DeadLetter(
       id: "gone", reason: "because", at: 77, attempts: 1, envelope: Envelope(element: element("gone", nonce: "g")))
-    try await settle(.bury(letter: letter.bytes, at: 77), "gone", nonce: "g")
+    try await settle(.bury(reason: "r"), as: letter.bytes, at: 77, "gone", nonce: "g")
     let location = try await jobs.locate("gone")
     #expect(location.place == .dead(since: 77, reason: "because"))
     #expect(location.envelope?.nonce == "g")
     let again = element("again", nonce: "r", attempts: 1)
-    try await settle(.retry(element: again, delay: .seconds(60)), "again", nonce: "r")
+    try await settle(.retry(delay: .seconds(60)), as: again, "again", nonce: "r")
     guard case .retry(let due) = try await jobs.locate("again").place else { Issue.record("not found"); return }
     #expect(due > 1_700_000_000_000)
   }
@@ -218,7 +219,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `jobs with ids that the fleet has given leave no letter behind`() async throws {
-    try await settle(.schedule(element: element("x", nonce: "n"), at: 4_000_000_000_000), "x", isProducers: false)
+    try await settle(.schedule(at: 4_000_000_000_000), as: element("x", nonce: "n"), "x", isProducers: false)
     #expect(try await state() == nil)
   }
 
@@ -247,7 +248,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(try await jobs.pause(broadcast: "b", by: "anna") == .paused)
     #expect(try await state()?.flags == [.pausedBroadcasts])
     #expect(try await screen(["b", "c"]) == [2, 0])
-    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    try await settle(.pause, as: element("b", nonce: "n"), "b")
     #expect(try await jobs.locate("b").place == .paused)
     #expect(try await jobs.broadcast("b")?.pause?.by == "anna")
     try await send("ZADD", keys.cancelled, "4000000000000", "b")
@@ -260,7 +261,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `a broadcast that is resumed before its worker has stopped is due at once`() async throws {
-    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    try await settle(.pause, as: element("b", nonce: "n"), "b")
     let answer = try await connection.send(keys.promote(by: "w"))
     #expect(PromotionAnswer(answer)?.moved == 1)
     #expect(try await claim()?.elements == [element("b", nonce: "n")])
@@ -269,7 +270,7 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `a paused broadcast does not run before it is resumed`() async throws {
     try await note("b", .running)
     _ = try await jobs.pause(broadcast: "b", by: "")
-    try await settle(.pause(element: element("b", nonce: "n")), "b")
+    try await settle(.pause, as: element("b", nonce: "n"), "b")
     guard let location = try await jobs.runNow("b") else { Issue.record("runs"); return }
     #expect(location.place == .paused)
     let answer = try #require(PromotionAnswer(try await connection.send(keys.promote(by: "w"))))
@@ -285,7 +286,7 @@ struct ControlScriptTests: QueueScriptTests {
     state.result = result
     let job = Array(#"{"id":"b","to":{"app":"com.example"},"title":"x"}"#.utf8)
     let paused = Envelope(nonce: "n", state: state.json(), job: job).element
-    try await settle(.pause(element: paused), "b")
+    try await settle(.pause, as: paused, "b")
     guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
     #expect(try await send("EXISTS", keys.scheduled, keys.held).integer == 0)

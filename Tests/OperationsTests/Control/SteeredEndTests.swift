@@ -24,7 +24,7 @@ struct SteeredEndTests {
       return Settlement(.acknowledge, record: later)
     case .buried:
       let letter = DeadLetter(id: "a", reason: "r", at: 1, attempts: 1, envelope: claim.envelope)
-      return Settlement(.bury(letter: letter.bytes, at: 1), record: record)
+      return Settlement(.bury(reason: "r"), as: letter.bytes, at: 1, record: record)
     }
   }
 

@@ -60,13 +60,37 @@ struct EnvironmentLookTests {
     }
 
   @Test(arguments: rows) func `the second answer decides, unless no key may ask`(row: Row) {
-    func look(_ first: Bool, _ second: Bool) -> EnvironmentLook {
-      EnvironmentLook(first: Self.first, second: row.second, mayRemove: (first, second))
+    func look(_ first: Bool, _ second: Bool) -> AnsweredPush {
+      AnsweredPush(
+        first: PushAnswer(Self.first, in: .production, mayRemove: first),
+        second: PushAnswer(row.second, in: .sandbox, mayRemove: second))
     }
     #expect(look(true, true).outcome == row.outcome)
     #expect(look(false, true).outcome == row.guarded.first)
     #expect(look(true, false).outcome == row.guarded.second)
     #expect(look(true, true).isOfFirst == row.isOfFirst)
+    #expect(look(true, true).sent == (row.isOfFirst ? Self.first : row.second))
+  }
+
+  @Test func `the answer of one environment counts, and a token that it does not know is invalid if no other is asked`()
+  {
+    func answer(_ isLastToAsk: Bool, mayRemove: Bool = true) -> PushOutcome {
+      AnsweredPush(PushAnswer(Self.first, in: .production, mayRemove: mayRemove), isLastToAsk: isLastToAsk).outcome
+    }
+    #expect(answer(true) == Self.stale)
+    #expect(answer(false) == .failed && answer(true, mayRemove: false) == .failed)
+  }
+
+  @Test func `the environment that accepts a push is learned unless it is known`() {
+    let accepted = PushAnswer(.answered(APNsAnswer(status: 200)), in: .sandbox, mayRemove: false)
+    let first = PushAnswer(Self.first, in: .production, mayRemove: true)
+    func learned(_ push: AnsweredPush, _ known: PushEnvironment?) -> PushEnvironment? {
+      push.learned(of: Device(token: "t", environment: known))
+    }
+    #expect(learned(AnsweredPush(accepted, isLastToAsk: true), nil) == .sandbox)
+    #expect(learned(AnsweredPush(accepted, isLastToAsk: true), .sandbox) == nil)
+    #expect(learned(AnsweredPush(first: first, second: accepted), .production) == .sandbox)
+    #expect(learned(AnsweredPush(first, isLastToAsk: true), nil) == nil)
   }
 
   // MARK: - What a refusal proves
@@ -75,9 +99,8 @@ struct EnvironmentLookTests {
     _ reason: String, status: Int = 400, kind: DeviceKind? = .app, own: String? = "com.a", sentTo app: String = "com.a",
     as type: PushType = .alert
   ) -> Bool {
-    RemovalProof(
-      device: Device(token: "t", bundleID: own, kind: kind), bundleID: app, pushType: type, defaultBundleID: "com.d"
-    ).holds(for: APNsAnswer(status: status, reason: reason))
+    Device(token: "t", bundleID: own, kind: kind).isProven(
+      by: APNsAnswer(status: status, reason: reason), as: type, app: app, defaultBundleID: "com.d")
   }
 
   @Test func `a wrong topic proves something only if it is the device's own`() {

@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Registry
+import PushModel
 import Testing
 
 @testable import Worker
@@ -13,7 +14,8 @@ struct EnvironmentLooksTests {
   private func begin(_ count: Int) throws -> [LookLimits.Decision] {
     let delivery = try Delivery.testing(#"{"to":{"tokens":["abcdef0123456789abcdef"]},"title":"T"}"#)
     return delivery.drafts(count, named: "t").map {
-      looks.begin(.init(first: .uncertain(""), mayRemove: true, refused: $0, draft: $0))
+      let first = PushAnswer(.uncertain(""), in: .production, mayRemove: true)
+      return looks.begin(.init(first: first, refused: $0, draft: $0))
     }
   }
 

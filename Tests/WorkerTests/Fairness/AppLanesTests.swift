@@ -62,6 +62,7 @@ struct AppLanesTests {
     let permits = Permits(limit: 64)
     let window = SendWindow(permits: permits, shares: ["a": AppShare(app: "a")])
     let delivery = try Delivery.testing(#"{"id":"x","to":{"user":"u"},"title":"T"}"#)
+    delivery.permit = nil
     _ = window.enter(delivery.drafts(10, named: "a", app: "a"))
     let sent = (0..<10).compactMap { _ in window.next() }
     window.configure(shares: ["a": AppShare(app: "a", share: 4), "b": AppShare(app: "b", share: 2)])

@@ -31,9 +31,10 @@ struct FairSendWindowTests {
     }
 
     func enter(_ drafts: [PushDraft], permit: consuming Permit? = nil) {
-      switch window.enter(drafts, permit: permit) {
+      drafts.first?.delivery.permit = consume permit
+      switch window.enter(drafts) {
       case .send(let draft): send(draft)
-      case .wait: break
+      case .wait: window.giveBack(drafts.first?.delivery.permit.take())
       case .postpone(let job): postpone(job)
       }
       sendWaiting()
@@ -47,6 +48,7 @@ struct FairSendWindowTests {
     }
 
     private func postpone(_ job: SendWindow.Postponed) {
+      window.giveBack(job.delivery.permit.take())
       postponed.append(job.delivery.id)
       #expect(job.lane.name == String(job.delivery.id.prefix(1)))
       #expect(job.delay >= .milliseconds(180))

@@ -1,0 +1,44 @@
+import EventLoop
+import Jobs
+import Queue
+import Redis
+
+/// The gate of `dedupe`: lets one job through for each value within 24 hours, the one whose nonce Redis holds for the value.
+@EventLoop
+struct DuplicateGate: Gate {
+  private static let window = Duration.seconds(24 * 3600)
+  /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
+  ///
+  /// `ttl`: how long the value is kept, in ms.
+  private static let script = RedisScript(
+    keys: ["value"], arguments: ["nonce", "ttl"],
+    """
+    local holder = redis.call('GET', value)
+    if holder then return holder end
+    redis.call('DEL', value)
+    redis.call('SET', value, nonce, 'PX', ttl)
+    return nonce
+    """)
+
+  let connection: RedisClient
+
+  func concerns(_ delivery: Delivery) -> Bool { delivery.job.dedupe != nil }
+
+  func ask(_ deliveries: [Delivery], _ answer: @escaping @EventLoop (Delivery, GateAnswer) -> Void) {
+    for delivery in deliveries {
+      guard let value = delivery.job.dedupe, let nonce = delivery.claim.envelope.nonce else {
+        answer(delivery, .go)
+        continue
+      }
+      let call = DuplicateGate.script(
+        value: QueueKeys.dedupe(value), nonce: nonce, ttl: DuplicateGate.window.milliseconds)
+      connection.send(call) { result in
+        switch result {
+        case .success(let holder) where holder.string == nonce: answer(delivery, .go)
+        case .success: answer(delivery, .end(JobOutcome(status: .duplicate, exit: .acknowledge)))
+        case .failure(let error): answer(delivery, .postpone(error))
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import APNs
+import EventLoop
+import PushModel
+import Registry
+
+/// An answer to the push of a job, or to a test push.
+struct PushAnswer {
+  let sent: SendOutcome
+  let environment: PushEnvironment
+  /// Whether device, job and route allow that the token is removed because of the answer.
+  let mayRemove: Bool
+
+  init(_ sent: SendOutcome, in environment: PushEnvironment, mayRemove: Bool) {
+    self.sent = sent
+    self.environment = environment
+    self.mayRemove = mayRemove
+  }
+
+  /// `bundleID`: the app that `push` was sent to, through `client`; `defaultBundleID`: that of devices that were registered for none.
+  @EventLoop
+  init(
+    _ sent: SendOutcome, to push: Push, _ device: Device, bundleID: String, defaultBundleID: String?,
+    through client: APNsClient?
+  ) {
+    var mayRemove = false
+    if case .answered(let answer) = sent, !answer.isAccepted, let client {
+      mayRemove =
+        device.isProven(by: answer, as: push.shared.message.pushType, app: bundleID, defaultBundleID: defaultBundleID)
+        && client.removalAllowed(for: push, after: answer)
+    }
+    self.init(sent, in: push.shared.environment, mayRemove: mayRemove)
+  }
+}
+
+/// What becomes of a push after the answers of one environment or of both: a token belongs to one of them, and the other calls it
+/// invalid. Decides for the pushes of jobs and for test pushes.
+struct AnsweredPush: Equatable {
+  let outcome: PushOutcome
+  /// The answer that counts.
+  let sent: SendOutcome
+  /// Whether that is the first answer, although the other environment was asked, too: no key may ask there.
+  let isOfFirst: Bool
+  private let environment: PushEnvironment
+
+  /// `isLastToAsk`: whether no other environment knows more about a token that this one does not know.
+  init(_ answer: PushAnswer, isLastToAsk: Bool) {
+    let isProof = !answer.sent.isBadDeviceToken || isLastToAsk
+    outcome = PushOutcome(answer.sent, removalAllowed: isProof && answer.mayRemove)
+    (sent, environment, isOfFirst) = (answer.sent, answer.environment, false)
+  }
+
+  /// `first` calls the token invalid.
+  init(first: PushAnswer, second: PushAnswer) {
+    isOfFirst = second.sent.isRefusalOfKey
+    if isOfFirst {
+      outcome = PushOutcome(first.sent, removalAllowed: first.mayRemove)
+      (sent, environment) = (first.sent, first.environment)
+    } else {
+      // Only a 410 is a proof by itself. Any other refusal says that the token may be valid there.
+      let isProven = second.sent.isBadDeviceToken ? first.mayRemove && second.mayRemove : second.sent.status == 410
+      outcome = PushOutcome(second.sent, removalAllowed: isProven)
+      (sent, environment) = (second.sent, second.environment)
+    }
+  }
+
+  /// The environment that has accepted the push, if the device is not known to be of it.
+  func learned(of device: Device) -> PushEnvironment? {
+    outcome == .accepted && device.environment != environment ? environment : nil
+  }
+}
+
+extension Device {
+  /// By whom the mass-removal guard counts the device.
+  var owner: PushOwner? { kind == nil ? .unregistered : username.map(PushOwner.user) }
+
+  /// What a refusal of a push to the device says about its token. `isLastToAsk` is false if the other environment is asked about
+  /// a token that this one does not know.
+  func evidence(of pushType: PushType, app bundleID: String, isLastToAsk: Bool) -> TokenEvidence {
+    TokenEvidence(ofEnvironment: isLastToAsk, ofTopic: isOwnTopic(of: pushType, app: bundleID))
+  }
+
+  /// Whether a refusal says that the device is gone, or only that the job asked for the wrong thing.
+  func isProven(
+    by answer: APNsAnswer, as pushType: PushType, app: String, defaultBundleID: String?
+  ) -> Bool {
+    guard answer.status == 400, kind != nil else { return true }
+    if answer.reason == "DeviceTokenNotForTopic" { return isOwnTopic(of: pushType, app: app) }
+    // The keys of another app may serve another environment.
+    return bundleID ?? defaultBundleID == app
+  }
+
+  /// Whether the topic is the one that the device was registered with, as far as that is known.
+  fileprivate func isOwnTopic(of pushType: PushType, app bundleID: String) -> Bool {
+    guard let kind else { return true }
+    return self.bundleID == bundleID && pushType.isSent(to: kind)
+  }
+}
+
+extension SendOutcome {
+  /// Whether APNs does not know the token in the environment that it was asked in.
+  var isBadDeviceToken: Bool {
+    if case .answered(let answer) = self { answer.status == 400 && answer.reason == "BadDeviceToken" } else { false }
+  }
+
+  /// Whether the key may not send to the environment and topic.
+  var isRefusalOfKey: Bool {
+    switch self {
+    case .answered(let answer): [400, 403].contains(answer.status) && PushReason.of(answer.reason ?? "").isOfKey
+    case .notProcessed(let why):
+      why.hasPrefix(SendOutcome.pausedRoute)
+        && PushReason.of(String(why.dropFirst(SendOutcome.pausedRoute.count))).isOfKey
+    case .uncertain: false
+    }
+  }
+
+  /// What the client says of a push to a paused route, before the reason.
+  private static let pausedRoute = "RoutePaused: "
+}

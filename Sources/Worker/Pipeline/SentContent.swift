@@ -1,0 +1,48 @@
+import EventLoop
+import Jobs
+import Policy
+import PushModel
+import Registry
+
+/// What a job sends. Most jobs are their own content; a gate may give a job another.
+@EventLoop
+protocol SentContent: AnyObject {
+  /// The payload for an environment, or without what is of one. Throws if it is too large for APNs.
+  func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8]
+  /// Whether the payload differs by environment.
+  var isOfEnvironment: Bool { get }
+  /// Nil for the header's default.
+  var priority: Int? { get }
+  /// Unix seconds, for the header; 0 asks APNs not to store the push.
+  var expiration: Int64? { get }
+  /// Whether it goes to a channel, and not to devices.
+  var isBroadcast: Bool { get }
+  /// The id of the job that has brought it.
+  var jobID: String { get }
+  /// A push of it has ended.
+  func ended(_ device: Device, _ outcome: PushOutcome)
+  /// The attempt has ended. `next` is called when that is known to whoever has to know.
+  func left(as outcome: JobOutcome, then next: @escaping @EventLoop () -> Void)
+}
+
+extension SentContent {
+  var isOfEnvironment: Bool { false }
+  var isBroadcast: Bool { false }
+  func ended(_ device: Device, _ outcome: PushOutcome) {}
+  func left(as outcome: JobOutcome, then next: @escaping @EventLoop () -> Void) { next() }
+}
+
+extension Delivery: SentContent {
+  func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
+    try job.apnsPayload(match, timestamp: 0)
+  }
+
+  var priority: Int? { job.apnsPriority(match) }
+
+  var expiration: Int64? {
+    if job.expiration == 0 || job.ttl == 0 { return 0 }
+    return state.expiresAt.map { $0 / 1000 }
+  }
+
+  var jobID: String { id }
+}
