@@ -8,9 +8,14 @@ import Registry
 
 /// The gate of updates and ends, before their tokens are looked up: whoever registers a token meanwhile finds the state.
 @EventLoop
-struct ActivityAnnouncement: Gate {
-  let activities: Activities
-  let queue: JobQueue
+final class ActivityAnnouncement: Gate {
+  private let activities: Activities
+  private let queue: JobQueue
+
+  init(activities: Activities, queue: JobQueue) {
+    self.activities = activities
+    self.queue = queue
+  }
 
   func concerns(_ delivery: Delivery) -> Bool {
     guard delivery.job.pushType == .liveactivity, delivery.ownContent == nil else { return false }
@@ -27,7 +32,7 @@ struct ActivityAnnouncement: Gate {
         answer(delivery, .go)
         continue
       }
-      activities.ask(id, .announce(job)) { result in
+      activities.ask(id, .announce(job)) { [self] result in
         guard case .success(.send(let newest, let audience, let others, let former, let isTooOften)) = result else {
           return answer(delivery, GateAnswer(result))
         }
@@ -44,7 +49,7 @@ struct ActivityAnnouncement: Gate {
 /// The gate of jobs to Live Activities whose devices are known: a start reaches a phone once, and a state reaches the tokens that have
 /// not got it.
 @EventLoop
-struct ActivityGate: Gate {
+final class ActivityGate: Gate {
   /// How soon a job that waits for a token looks again, at least and at most, in ms. The registration of a token makes it due at once;
   /// this finds one whose process died in between.
   private static let waits: ClosedRange<Int64> = 5_000...60_000
@@ -53,9 +58,15 @@ struct ActivityGate: Gate {
 
   typealias Answer = @EventLoop (GateAnswer) -> Void
 
-  let activities: Activities
-  let channels: ChannelLookup
-  let queue: JobQueue
+  private let activities: Activities
+  private let channels: ChannelLookup
+  private let queue: JobQueue
+
+  init(activities: Activities, channels: ChannelLookup, queue: JobQueue) {
+    self.activities = activities
+    self.channels = channels
+    self.queue = queue
+  }
 
   func concerns(_ delivery: Delivery) -> Bool {
     guard delivery.job.pushType == .liveactivity else { return false }
@@ -130,7 +141,7 @@ struct ActivityGate: Gate {
       return answer(.go)
     }
     let nonce = delivery.claim.envelope.nonce ?? ""
-    activities.ask(id, .refresh(device.inActivity, nonce: nonce, turn: delivery.turn)) { result in
+    activities.ask(id, .refresh(device.inActivity, nonce: nonce, turn: delivery.turn)) { [self] result in
       switch result {
       case .success(.newest(let newest)):
         delivery.ownContent = ActivityContent(
@@ -149,7 +160,7 @@ struct ActivityGate: Gate {
 
   private func findChannel(_ delivery: Delivery, of id: String, _ job: ActivityJob, _ answer: @escaping Answer) {
     guard let name = job.activity.start?.inputChannel else { return start(delivery, of: id, job, nil, answer) }
-    channels.find(name, for: delivery) { found in
+    channels.find(name, for: delivery) { [self] found in
       switch found {
       case .channel(let channel):
         channels.narrow(delivery, to: channel)
@@ -166,7 +177,7 @@ struct ActivityGate: Gate {
     let devices = delivery.targets
     guard !devices.isEmpty else { return answer(.go) }
     let keys = devices.map(\.inActivity)
-    activities.ask(id, .start(job, devices: keys)) { result in
+    activities.ask(id, .start(job, devices: keys)) { [self] result in
       switch result {
       case .success(.start(let timestamp, let free)):
         delivery.ownContent = ActivityContent(

@@ -5,7 +5,7 @@ import Redis
 
 /// The gate of `dedupe`: lets one job through for each value within 24 hours, the one whose nonce Redis holds for the value.
 @EventLoop
-struct DuplicateGate: Gate {
+final class DuplicateGate: Gate {
   private static let window = Duration.seconds(24 * 3600)
   /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
   ///
@@ -20,7 +20,9 @@ struct DuplicateGate: Gate {
     return nonce
     """)
 
-  let connection: RedisClient
+  private let connection: RedisClient
+
+  init(connection: RedisClient) { self.connection = connection }
 
   func concerns(_ delivery: Delivery) -> Bool { delivery.job.dedupe != nil }
 

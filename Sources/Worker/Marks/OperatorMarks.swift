@@ -5,8 +5,10 @@ import Queue
 /// The gate of operators' marks: a cancelled job ends, a paused broadcast waits, and a job replaces the one that is scheduled under its
 /// id. Most queues have no marks.
 @EventLoop
-struct OperatorMarks: Gate {
-  let queue: JobQueue
+final class OperatorMarks: Gate {
+  private let queue: JobQueue
+
+  init(queue: JobQueue) { self.queue = queue }
 
   func concerns(_ delivery: Delivery) -> Bool { queue.control.mustScreen(queueIndex: delivery.claim.queueIndex) }
 
@@ -17,7 +19,7 @@ struct OperatorMarks: Gate {
       (id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
     }
     // After the settlements of this turn, which may schedule a job under the same id.
-    EventLoop.atEndOfTurn {
+    EventLoop.atEndOfTurn { [queue] in
       queue.screen(jobs, queueIndex: queueIndex) { result in
         for (index, delivery) in deliveries.enumerated() {
           switch result {

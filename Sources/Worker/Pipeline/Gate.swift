@@ -5,7 +5,7 @@ import Redis
 
 /// What a job must pass before it is sent.
 @EventLoop
-protocol Gate {
+protocol Gate: AnyObject {
   /// Whether the gate has something to ask about the job. It is called for every job: compare, and no more.
   func concerns(_ delivery: Delivery) -> Bool
 
@@ -24,65 +24,62 @@ enum GateAnswer: Equatable {
   case postpone(RedisError)
 }
 
-/// Gates that jobs pass one after the other. A job that none of them concerns passes at once.
+/// Gates that jobs pass one after the other: the first of them, and the rest. Only jobs that one of them concerns are brought here.
 @EventLoop
-struct Gates {
-  private let gates: [any Gate]
-  private let passed: @EventLoop ([Delivery]) -> Void
-  private let stopped: @EventLoop (Delivery, GateAnswer) -> Void
-  private let collector = Collector()
-
-  /// Jobs that a gate lets through in this turn: they go on together.
-  private final class Collector {
-    /// By gate.
-    var jobs: [Int: [Delivery]] = [:]
+final class Gates {
+  /// Where jobs go.
+  @EventLoop
+  final class Exits {
+    /// Receives jobs that have passed all gates.
+    var passed: (@EventLoop ([Delivery]) -> Void)?
+    /// Receives a job that has not, and why.
+    var stopped: (@EventLoop (Delivery, GateAnswer) -> Void)?
   }
 
-  /// `passed` is called with jobs that have passed all gates, `stopped` with a job that has not, and why.
-  init(
-    _ gates: [any Gate], passed: @escaping @EventLoop ([Delivery]) -> Void,
-    stopped: @escaping @EventLoop (Delivery, GateAnswer) -> Void
-  ) {
-    self.gates = gates
-    self.passed = passed
-    self.stopped = stopped
+  let exits: Exits
+  private let first: any Gate
+  private let rest: Gates?
+  /// Jobs that the first gate lets through in this turn: they go on together.
+  private var collected: [Delivery] = []
+
+  init(_ first: any Gate, _ others: any Gate..., exits: Exits = Exits()) {
+    self.first = first
+    self.exits = exits
+    rest = others.reversed().reduce(nil) { Gates($1, rest: $0, exits) }
   }
 
-  /// The jobs are of one queue.
-  func pass(_ deliveries: [Delivery]) { pass(deliveries, from: 0) }
-
-  private func pass(_ deliveries: [Delivery], from first: Int) {
-    var left = deliveries
-    for index in first..<gates.count {
-      let concerned = Gates.concerned(by: gates[index], &left)
-      guard !concerned.isEmpty else { continue }
-      gates[index].ask(concerned) { delivery, answer in
-        guard answer == .go, !delivery.claim.isFenced else { return stopped(delivery, answer) }
-        collect(delivery, behind: index)
-      }
-    }
-    if !left.isEmpty { passed(left) }
+  private init(_ gate: any Gate, rest: Gates?, _ exits: Exits) {
+    first = gate
+    self.rest = rest
+    self.exits = exits
   }
 
-  /// Removes and returns the jobs that the gate concerns.
-  private static func concerned(by gate: any Gate, _ deliveries: inout [Delivery]) -> [Delivery] {
-    // Loops: closures that are isolated check their executor at every call.
-    var count = 0
-    for delivery in deliveries where gate.concerns(delivery) { count += 1 }
-    if count == 0 { return [] }
-    var (concerned, others): ([Delivery], [Delivery]) = ([], [])
+  /// Whether a gate has something to ask about the job. Most jobs concern none.
+  func concern(_ delivery: Delivery) -> Bool { first.concerns(delivery) || rest?.concern(delivery) == true }
+
+  /// Asks about the jobs, which are of one queue.
+  func pass(_ deliveries: [Delivery]) {
+    var asked: [Delivery] = []
+    var others: [Delivery] = []
     for delivery in deliveries {
-      if gate.concerns(delivery) { concerned.append(delivery) } else { others.append(delivery) }
+      if first.concerns(delivery) { asked.append(delivery) } else { others.append(delivery) }
     }
-    deliveries = others
-    return concerned
+    passOn(others)
+    guard !asked.isEmpty else { return }
+    first.ask(asked) { [self] delivery, answer in
+      guard answer == .go, !delivery.claim.isFenced else { return exits.stopped?(delivery, answer) ?? () }
+      collected.append(delivery)
+      if collected.count == 1 { EventLoop.atEndOfTurn { [self] in passOn(takeCollected()) } }
+    }
   }
 
-  private func collect(_ delivery: Delivery, behind gate: Int) {
-    collector.jobs[gate, default: []].append(delivery)
-    guard collector.jobs[gate]?.count == 1 else { return }
-    EventLoop.atEndOfTurn {
-      if let deliveries = collector.jobs.removeValue(forKey: gate) { pass(deliveries, from: gate + 1) }
-    }
+  private func passOn(_ deliveries: [Delivery]) {
+    guard !deliveries.isEmpty else { return }
+    if let rest { rest.pass(deliveries) } else { exits.passed?(deliveries) }
+  }
+
+  private func takeCollected() -> [Delivery] {
+    defer { collected = [] }
+    return collected
   }
 }

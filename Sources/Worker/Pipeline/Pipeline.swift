@@ -31,9 +31,8 @@ final class Pipeline {
   let notifications: NotificationRecords
   private var intake: Intake
   private let channels: ChannelLookup
-  private lazy var gatesBeforeDevices = makeGatesBeforeDevices()
-  private lazy var gatesAfterDevices = makeGatesAfterDevices()
-  private let activities: Activities
+  private let gatesBeforeDevices: Gates
+  private let gatesAfterDevices: Gates
   /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
   private var unconfirmedJobs: [Delivery] = []
   private var unconfirmedPushes: [PushDraft] = []
@@ -53,7 +52,13 @@ final class Pipeline {
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     channels = ChannelLookup(channels: Channels(connection: context.connection), composer: composer)
-    activities = Activities(connection: context.connection)
+    let activities = Activities(connection: context.connection)
+    gatesBeforeDevices = Gates(
+      OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
+      ActivityAnnouncement(activities: activities, queue: queue))
+    gatesAfterDevices = Gates(
+      ActivityGate(activities: activities, channels: channels, queue: queue),
+      DeliveryPolicies(connection: context.connection, observer: observer, isSending: clients != nil))
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
@@ -61,29 +66,12 @@ final class Pipeline {
     notifications = NotificationRecords(configuration)
     broadcasts = Broadcasts(context, composer: composer)
     // Weak references would slow down every retain of the pipeline, which lives as long as the permits.
+    gatesBeforeDevices.exits.passed = { [unowned self] in resolve($0) }
+    gatesAfterDevices.exits.passed = { [unowned self] in for delivery in $0 { submit(delivery) } }
+    for gates in [gatesBeforeDevices, gatesAfterDevices] {
+      gates.exits.stopped = { [unowned self] in stopped($0, $1) }
+    }
     context.permits.onRelease { [unowned self] in sendWaiting() }
-  }
-
-  private func makeGatesBeforeDevices() -> Gates {
-    Gates([
-      OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
-      ActivityAnnouncement(activities: activities, queue: queue),
-    ]) { [unowned self] in
-      resolve($0)
-    } stopped: { [unowned self] in
-      stopped($0, $1)
-    }
-  }
-
-  private func makeGatesAfterDevices() -> Gates {
-    Gates([
-      ActivityGate(activities: activities, channels: channels, queue: queue),
-      DeliveryPolicies(connection: context.connection, observer: observer, isSending: clients != nil),
-    ]) { [unowned self] in
-      for delivery in $0 { submit(delivery) }
-    } stopped: { [unowned self] in
-      stopped($0, $1)
-    }
   }
 
   /// Uses other policies for the jobs that are claimed from now on.
@@ -94,16 +82,19 @@ final class Pipeline {
   /// The claims are of one queue.
   func take(_ claims: [Claim]) {
     observer.claimed(claims)
-    var deliveries: [Delivery] = []
+    var plain: [Delivery] = []
+    var gated: [Delivery] = []
     var scheduled: [(delivery: Delivery, at: Int64)] = []
-    deliveries.reserveCapacity(claims.count)
+    plain.reserveCapacity(claims.count)
     let worker = queue.lease.name.value
     let now = Clock.unixMilliseconds
     for claim in claims {
       switch intake.decide(claim, worker: worker, now: now) {
       case .deliver(let delivery):
         observer.began(delivery)
-        deliveries.append(delivery)
+        // Most jobs are plain, and copies of the decision cost more than this.
+        plain.append(delivery)
+        if gatesBeforeDevices.concern(delivery) { gated.append(plain.removeLast()) }
       case .end(let delivery, let outcome):
         observer.began(delivery)
         leave(delivery, as: outcome)
@@ -112,9 +103,14 @@ final class Pipeline {
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    guard !scheduled.isEmpty else { return gatesBeforeDevices.pass(deliveries) }
+    guard !scheduled.isEmpty else { return pass(plain, gated) }
     // First, as the other jobs of the claim may replace them.
-    screenScheduled(scheduled) { [self] in gatesBeforeDevices.pass(deliveries) }
+    screenScheduled(scheduled) { [self] in pass(plain, gated) }
+  }
+
+  private func pass(_ plain: [Delivery], _ gated: [Delivery]) {
+    resolve(plain)
+    gatesBeforeDevices.pass(gated)
   }
 
   /// Keeps jobs until their time has come, unless they are cancelled.
@@ -174,8 +170,7 @@ final class Pipeline {
 
   private func resolved(_ deliveries: [Delivery], _ resolutions: [Resolution]) {
     guard queue.lease.isFresh else { return wait(deliveries) }
-    var known: [Delivery] = []
-    known.reserveCapacity(deliveries.count)
+    var gated: [Delivery] = []
     for (delivery, resolution) in zip(deliveries, resolutions) {
       if let error = resolution.error {
         postpone(delivery, error)
@@ -190,10 +185,10 @@ final class Pipeline {
         let devices = delivery.stillOpen(delivery.ofItsKind(found))
         delivery.resolve(to: devices)
         observer.resolved(delivery, devices: devices.count, resolution.removals)
-        known.append(delivery)
+        if gatesAfterDevices.concern(delivery) { gated.append(delivery) } else { submit(delivery) }
       }
     }
-    if !known.isEmpty { gatesAfterDevices.pass(known) }
+    gatesAfterDevices.pass(gated)
   }
 
   private func findChannel(_ name: String, for delivery: Delivery) {

@@ -14,9 +14,11 @@ extension Pipeline {
 
   /// A token that one environment does not know is looked up in the other one.
   func answered(_ draft: PushDraft, _ sent: SendOutcome) {
+    // Nothing is to be judged or learned, as with most pushes.
+    if sent.isAccepted, draft.device.environment != nil { return concluded(draft, .accepted, sent) }
     let answer = composer.answer(to: draft, sent)
     guard sent.isBadDeviceToken, let content = composer.contentElsewhere(of: draft.content) else {
-      return concluded(draft, AnsweredPush(answer, isLastToAsk: draft.content.isLastToAsk))
+      return judged(draft, AnsweredPush(answer, isLastToAsk: draft.content.isLastToAsk))
     }
     observer.answered(sent, .failed, draft)
     lookElsewhere(
@@ -61,7 +63,7 @@ extension Pipeline {
 
   private func lookAnswered(_ look: EnvironmentLooks.Look, _ second: SendOutcome) {
     let result = AnsweredPush(first: look.first, second: composer.answer(to: look.draft, second))
-    guard result.isOfFirst else { return concluded(look.draft, result) }
+    guard result.isOfFirst else { return judged(look.draft, result) }
     observer.fellBack(on: result.sent, result.outcome, look.refused, after: second, look.draft)
     removeAndCount(look.refused, result.outcome, result.sent)
   }
@@ -78,14 +80,17 @@ extension Pipeline {
     if let next = looks.end() { sendLook(next) }
   }
 
-  /// The answer to the push is known.
-  private func concluded(_ draft: PushDraft, _ result: AnsweredPush) {
+  /// It is known what the answers mean.
+  private func judged(_ draft: PushDraft, _ result: AnsweredPush) {
     if let environment = result.learned(of: draft.device), draft.content.client?.knowsEnvironments == true {
       learned.add(AcceptedDevice(draft.device, in: environment, instance: draft.delivery.instance))
     }
-    let outcome = delayed(result.outcome, draft)
-    observer.answered(result.sent, outcome, draft)
-    removeAndCount(draft, outcome, result.sent)
+    concluded(draft, delayed(result.outcome, draft), result.sent)
+  }
+
+  private func concluded(_ draft: PushDraft, _ outcome: PushOutcome, _ sent: SendOutcome) {
+    observer.answered(sent, outcome, draft)
+    removeAndCount(draft, outcome, sent)
   }
 
   /// The outcome with the time to wait after a fault.

@@ -65,8 +65,8 @@ package struct PushComposer {
         content = shared
       } else {
         var own = payload
-        if delivery.content.isOfEnvironment {
-          do { own = try delivery.content.payload(in: environment) } catch { return .refused(error.reason) }
+        if let special = delivery.ownContent, special.isOfEnvironment {
+          do { own = try special.payload(in: environment) } catch { return .refused(error.reason) }
         }
         content = PushContent(
           delivery, payload: own, bundleID: bundle, environment: environment, client: client,

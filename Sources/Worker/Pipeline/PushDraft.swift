@@ -34,7 +34,7 @@ final class PushDraft: Push {
     self.page = page
     super.init(
       token: device.token.text,
-      apnsID: Jobs.apnsID(jobID: delivery.content.jobID, token: device.token.text),
+      apnsID: Jobs.apnsID(jobID: delivery.ownContent?.jobID ?? delivery.id, token: device.token.text),
       shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.owner,
       evidence: device.evidence(
         of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))

@@ -79,6 +79,8 @@ struct EndedPush: Equatable {
 }
 
 extension SendOutcome {
+  var isAccepted: Bool { if case .answered(let answer) = self { answer.isAccepted } else { false } }
+
   /// HTTP status; 0 if APNs did not answer.
   var status: Int {
     if case .answered(let answer) = self { answer.status } else { 0 }

@@ -7,7 +7,7 @@ import Redis
 /// The gate of delivery policies, which only jobs with a notification class have. It is the last one: what else would prevent a push
 /// uses up no allowance.
 @EventLoop
-struct DeliveryPolicies: Gate {
+final class DeliveryPolicies: Gate {
   private let gate: PolicyGate
   private let observer: JobObserver
   /// False in polling-only mode.
@@ -33,7 +33,7 @@ struct DeliveryPolicies: Gate {
       let request = PolicyRequest(
         job: delivery.claim.envelope.nonce ?? delivery.id, notificationClass: match.notificationClass,
         expiration: delivery.state.expiresAt)
-      gate.ask(match, instance: instance, request) { result in
+      gate.ask(match, instance: instance, request) { [observer] result in
         switch result {
         case .fault(let error): answer(delivery, .postpone(error))
         case .expired: answer(delivery, .end(JobOutcome(status: .expired, exit: .acknowledge)))
