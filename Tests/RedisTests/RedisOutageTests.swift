@@ -8,7 +8,9 @@ import Testing
 /// A real server that is killed, stopped, full or protected by a password.
 @EventLoop
 struct RedisOutageTests {
-  @Test func `after kill -9 and a restart the connection is ready again, with one log line for each`() async throws {
+  @Test func `after kill -9 and a restart the connection is ready again, with one log line for each reason`()
+    async throws
+  {
     let server = try await RedisServer()
     let log = LogLines()
     let connection = try await RedisConnection.ready(server.url, log: log.log(level: .info))
@@ -34,8 +36,9 @@ struct RedisOutageTests {
     #expect(try await connection.send(RedisCommand("PING")) == .status("PONG"))
     #expect(states == [false, true])
     #expect(connection.reconnects == 1)
-    #expect(log.lines.count == 2)
-    #expect(log.lines.last?.contains("outageMilliseconds") == true)
+    // The connection was lost, and may have been refused before the server was back.
+    #expect((1...2).contains(log.count(containing: "redis is not reachable")))
+    #expect(log.count(containing: "outageMilliseconds") == 1)
   }
 
   @Test func `a stopped server loses the connection at the deadline and is found when it continues`() async throws {
