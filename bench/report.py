@@ -55,6 +55,10 @@ def sections(setup, results, budgets):
             "APNs' window of 65,535 bytes for each connection, half of which comes back in a round trip.",
             "Further connections open one a second while pushes wait, so a short run does not have them from its beginning.", "",
             *window_table(results)]
+    if results.select("refusals"):
+        yield "Refusals by Apple's gateway", [
+            "At 50 ms, and with one stream after each refusal until the next acceptance, as Apple's gateway is on record.",
+            "The refusals are of single jobs, spread evenly.", "", *refusals_table(results)]
     yield "Memory and start", memory_table(results)
     yield "Where the CPU of a job goes", [
         "![CPU by stage](stages.png)", "",
@@ -169,6 +173,12 @@ def window_table(results):
         [f"{round_trip} ms", f"{payload} bytes", str(most), spread(lines, "opened", 0), spread(lines, "rate", 0),
          spread(lines, "expected", 0)]
         for (round_trip, payload, most), lines in groups(results, "window", "roundTrip", "payload", "most")])
+
+
+def refusals_table(results):
+    return table(["refused", "connections at most", "opened", "pushes/s"], [
+        [f"{share} %", str(most), spread(lines, "opened", 0), spread(lines, "rate", 0)]
+        for (share, most), lines in groups(results, "refusals", "share", "most")])
 
 
 def memory_table(results):

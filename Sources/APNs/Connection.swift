@@ -94,8 +94,11 @@ final class Connection {
   /// Bytes of payloads that may be submitted now. One push more may be: it waits on the connection.
   var windowLeft: Int { session.windowLeft }
 
-  /// Whether another connection would send what waits: the window is used up, or few streams are allowed of what were allowed before.
-  var isHeldBack: Bool { session.windowLeft <= 0 || session.streamLimit <= highestStreamLimit / 2 }
+  /// Whether another connection would send what waits: the window is used up, or few streams are allowed of what were allowed before,
+  /// or one alone although the provider token is proven.
+  var isHeldBack: Bool {
+    session.windowLeft <= 0 || (state == .open && session.streamLimit <= max(1, highestStreamLimit / 2))
+  }
 
   /// Whether the server has sent its SETTINGS.
   var wasReady: Bool { session.hasSettings }

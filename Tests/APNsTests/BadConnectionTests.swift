@@ -50,7 +50,7 @@ extension SimulatorTests {
           $0.minimumReplacementInterval = .seconds(3600)
           $0.quietBeforePing = .seconds(3600)
           change(&$0)
-        }, log: lines.log)
+        }, most: 1, log: lines.log)
     }
 
     /// Sends one push to each of these devices, one after the other.

@@ -65,6 +65,17 @@ extension SimulatorTests {
       #expect(ledger.duplicates == 0)
     }
 
+    @Test func `pushes get more connections also if all of them are refused`() async throws {
+      try await apns.device(Self.refused, #""rule":"bad""#)
+      try await apns.settings(#"{"rttMs":50}"#)
+      let client = try apns.client()
+      defer { client.close() }
+      let outcomes = await send(1...100, bytes: 10, through: client) { _ in true }
+      #expect(outcomes.count(where: \.isAccepted) == 0)
+      #expect((2...4).contains(client.instruments.connections.value))
+      #expect(try await apns.ledger().duplicates == 0)
+    }
+
     @Test func `pushes that do not wait need one connection`() async throws {
       try await apns.settings(#"{"rttMs":20}"#)
       let client = try apns.client()

@@ -29,22 +29,25 @@ extension SimulatedGateway {
   /// A client that waits long for answers and not for attempts. `production`: another gateway for that environment.
   @EventLoop
   func client(
-    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, metrics: Metrics? = nil,
+    _ change: (inout APNsConfiguration.Limits) -> Void = { _ in }, connections: Int = 1, most: Int = 4,
+    metrics: Metrics? = nil,
     log: Log = .silent,
     trusting other: String = "", production: String? = nil
   ) throws -> APNsClient {
     var limits = APNsConfiguration.Limits.patient
     change(&limits)
+    var gateway = APNsConfiguration.Gateway(
+      endpointOverride: production ?? ready.url, sandboxOverride: ready.url,
+      authorities: try TrustedCertificates(
+        pem: String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other))
+    gateway.maximumConnections = most
     let configuration = try APNsConfiguration(
       keys: [
         .init(
           keyID: ready.keyId, teamID: ready.teamId,
           privateKeyPEM: try String(contentsOfFile: try #require(ready.keyPath), encoding: .utf8))
       ],
-      gateway: .init(
-        endpointOverride: production ?? ready.url, sandboxOverride: ready.url,
-        authorities: try TrustedCertificates(
-          pem: String(contentsOfFile: ready.caCertificate, encoding: .utf8) + other)),
+      gateway: gateway,
       connectionsPerEnvironment: connections, limits: limits)
     return APNsClient(configuration: configuration, metrics: metrics ?? Metrics(), log: log)
   }
