@@ -8,8 +8,8 @@ from stack import USERS, Stack
 ROUND_TRIP = 50  # ms
 SHARES = (0, 5, 50, 95, 100)  # % of the devices that are refused
 CONNECTIONS = (1, 4)
-# Jobs: about 10 s each.
-COUNTS = {0: 100_000, 5: 60_000, 50: 30_000, 95: 4_000, 100: 400}
+# Jobs: 10 to 50 s each.
+COUNTS = {0: 100_000, 5: 60_000, 50: 30_000, 95: 4_000, 100: 1_000}
 
 
 def measure(setup, results):
