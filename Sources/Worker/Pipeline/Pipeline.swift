@@ -82,19 +82,18 @@ final class Pipeline {
   /// The claims are of one queue.
   func take(_ claims: [Claim]) {
     observer.claimed(claims)
-    var plain: [Delivery] = []
-    var gated: [Delivery] = []
+    var deliveries: [Delivery] = []
+    var isConcerned = false
     var scheduled: [(delivery: Delivery, at: Int64)] = []
-    plain.reserveCapacity(claims.count)
+    deliveries.reserveCapacity(claims.count)
     let worker = queue.lease.name.value
     let now = Clock.unixMilliseconds
     for claim in claims {
       switch intake.decide(claim, worker: worker, now: now) {
       case .deliver(let delivery):
         observer.began(delivery)
-        // Most jobs are plain, and copies of the decision cost more than this.
-        plain.append(delivery)
-        if gatesBeforeDevices.concern(delivery) { gated.append(plain.removeLast()) }
+        deliveries.append(delivery)
+        if gatesBeforeDevices.concern(delivery) { isConcerned = true }
       case .end(let delivery, let outcome):
         observer.began(delivery)
         leave(delivery, as: outcome)
@@ -103,14 +102,9 @@ final class Pipeline {
       case .refuse(let reason): refuse(claim, because: reason)
       }
     }
-    guard !scheduled.isEmpty else { return pass(plain, gated) }
-    // First, as the other jobs of the claim may replace them.
-    screenScheduled(scheduled) { [self] in pass(plain, gated) }
-  }
-
-  private func pass(_ plain: [Delivery], _ gated: [Delivery]) {
-    resolve(plain)
-    gatesBeforeDevices.pass(gated)
+    if scheduled.isEmpty { return isConcerned ? gatesBeforeDevices.pass(deliveries) : resolve(deliveries) }
+    // First, as the other jobs of the claim may replace them: gates that were not concerned may be then.
+    screenScheduled(scheduled) { [self] in gatesBeforeDevices.pass(deliveries) }
   }
 
   /// Keeps jobs until their time has come, unless they are cancelled.
