@@ -13,7 +13,12 @@ final class OperatorMarks: Gate {
   func concerns(_ delivery: Delivery) -> Bool { queue.control.mustScreen(queueIndex: delivery.claim.queueIndex) }
 
   func ask(_ deliveries: [Delivery], _ answer: @escaping @EventLoop (Delivery, GateAnswer) -> Void) {
-    let queueIndex = deliveries[0].claim.queueIndex
+    for (queueIndex, jobs) in Dictionary(grouping: deliveries, by: \.claim.queueIndex) { ask(jobs, queueIndex, answer) }
+  }
+
+  private func ask(
+    _ deliveries: [Delivery], _ queueIndex: Int, _ answer: @escaping @EventLoop (Delivery, GateAnswer) -> Void
+  ) {
     let hasScheduledIDs = queue.control.has(.scheduledIDs, queueIndex: queueIndex)
     let jobs = deliveries.map { delivery in
       (id: delivery.id, replaces: hasScheduledIDs && delivery.replacesScheduled)
@@ -26,7 +31,8 @@ final class OperatorMarks: Gate {
           case .failure(let error):
             delivery.stillReplaces = jobs[index].replaces
             answer(delivery, .postpone(error))
-          case .success(let marks): answer(delivery, OperatorMarks.answer(to: delivery, marks[index]))
+          case .success(let marks):
+            answer(delivery, OperatorMarks.answer(to: delivery, index < marks.count ? marks[index] : .go))
           }
         }
       }

@@ -9,7 +9,7 @@ protocol Gate: AnyObject {
   /// Whether the gate has something to ask about the job. It is called for every job: compare, and no more.
   func concerns(_ delivery: Delivery) -> Bool
 
-  /// Asks about jobs of one queue that arrived in one turn of the event loop. Calls `answer` once for each of them.
+  /// Asks about jobs that arrived in one turn of the event loop. Calls `answer` once for each of them.
   func ask(_ deliveries: [Delivery], _ answer: @escaping @EventLoop (Delivery, GateAnswer) -> Void)
 }
 
@@ -57,7 +57,7 @@ final class Gates {
   /// Whether a gate has something to ask about the job. Most jobs concern none.
   func concern(_ delivery: Delivery) -> Bool { first.concerns(delivery) || rest?.concern(delivery) == true }
 
-  /// Asks about the jobs, which are of one queue.
+  /// Brings jobs to the gates, each of which lets through those that it does not concern.
   func pass(_ deliveries: [Delivery]) {
     var asked: [Delivery] = []
     var others: [Delivery] = []
