@@ -165,3 +165,104 @@ private enum LiveActivityKey: Int, CaseIterable {
 
   static let names = FieldNames(allCases.map { "\($0)" }, in: "liveActivity.")
 }
+
+extension LiveActivity {
+  /// Unix seconds from 2017 to 2049. Taken for seconds since 2001, as Swift decodes a `Date`, they are in 2048 or later.
+  private static let recentSeconds = 1_500_000_000.0...2_500_000_000.0
+  /// The same in milliseconds.
+  private static let recentMilliseconds = recentSeconds.lowerBound * 1000...recentSeconds.upperBound * 1000
+
+  /// What to look at before the job is sent; nil if nothing was noticed. A number of `contentState` that looks like a Unix time is
+  /// the most common fault of a Live Activity: it is valid, and the date is 31 years late.
+  public var hint: String? {
+    guard let contentState, let value = try? JSONValue(parsing: contentState) else { return nil }
+    return LiveActivity.hint(of: value)
+  }
+
+  /// As ``hint``, of the payload that is sent.
+  public static func hint(ofPayload bytes: [UInt8]) -> String? {
+    guard let payload = try? JSONValue(parsing: bytes), let state = payload["aps"]?["content-state"] else { return nil }
+    return hint(of: state)
+  }
+
+  private static func hint(of state: JSONValue) -> String? {
+    guard let path = unixTime(in: state, "contentState") else { return nil }
+    return
+      "\(path) looks like a Unix time. If it is a Date in the app, subtract 978307200: Swift decodes a Date as seconds "
+      + "since 2001-01-01."
+  }
+
+  /// The path of the first number that looks like a Unix time.
+  private static func unixTime(in value: JSONValue, _ path: String) -> String? {
+    switch value {
+    case .integer, .number:
+      let isRecent = value.number(in: recentSeconds) != nil || value.number(in: recentMilliseconds) != nil
+      return isRecent ? path : nil
+    case .array(let elements):
+      for (place, element) in elements.enumerated() {
+        if let found = unixTime(in: element, "\(path)[\(place)]") { return found }
+      }
+      return nil
+    case .object(let members):
+      for member in members {
+        if let found = unixTime(in: member.value, "\(path).\(member.key)") { return found }
+      }
+      return nil
+    case .null, .bool, .string: return nil
+    }
+  }
+}
+
+extension LiveActivity {
+  /// `{"aps":{…}, …data}`. `timestamp` is in unix seconds; the device shows the state with the newest one.
+  ///
+  /// `channel` is APNs' id of the channel that updates the activity; nil if none does.
+  package func apnsPayload(_ notification: Notification, timestamp: Int64, channel: String? = nil) -> [UInt8] {
+    var json = JSONWriter(capacity: 512 + (contentState?.count ?? 0) + (start?.attributes.count ?? 0))
+    json.beginObject()
+    json.key("aps")
+    json.beginObject()
+    json.member("timestamp", timestamp)
+    json.member("event", event.rawValue)
+    if let start { write(start, channel, to: &json) }
+    if let contentState {
+      json.key("content-state")
+      json.raw(contentState)
+    }
+    if let staleDate { json.member("stale-date", staleDate) }
+    if let dismissalDate { json.member("dismissal-date", dismissalDate) }
+    if let relevanceScore {
+      json.key("relevance-score")
+      json.number(relevanceScore)
+    }
+    notification.writeActivityAlert(to: &json)
+    json.endObject()
+    if let data = notification.data { json.members(of: data) }
+    json.endObject()
+    return json.bytes
+  }
+
+  /// Which part of the payload to shorten: `contentState (3000 bytes)`.
+  package func largestPart(with notification: Notification) -> String {
+    let parts: [(name: String, bytes: Int?)] = [
+      ("contentState", contentState?.count), ("attributes", start?.attributes.count),
+      ("data", notification.data?.count), ("title", notification.title?.utf8.count),
+      ("body", notification.body?.utf8.count),
+    ]
+    return parts.max { $0.bytes ?? 0 < $1.bytes ?? 0 }.map { "\($0.name) (\($0.bytes ?? 0) bytes)" } ?? ""
+  }
+
+  private func write(_ start: Start, _ channel: String?, to json: inout JSONWriter) {
+    json.member("attributes-type", start.attributesType)
+    json.key("attributes")
+    json.raw(start.attributes)
+    if start.requestsToken { json.member("input-push-token", 1) }
+    json.member("input-push-channel", channel)
+  }
+
+  /// APNs shows one notification for each collapse id: the start of an activity has one of its own. At most 64 bytes.
+  var startCollapseID: String? {
+    guard event == .start, let id else { return nil }
+    return id.utf8.count <= Job.collapseBytes.upperBound ? id : apnsID(jobID: id, token: event.rawValue)
+  }
+}

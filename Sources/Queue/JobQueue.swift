@@ -1,5 +1,6 @@
 public import EventLoop
 public import Events
+public import Jobs
 public import Redis
 public import Telemetry
 
@@ -283,4 +284,216 @@ public final class JobQueue {
       context.connection.send(push) { _ in }
     }
   }
+}
+
+/// What operators ask of jobs, as their worker sees it.
+extension JobQueue {
+  public enum Screening: Int64, Sendable {
+    case go = 0
+    case cancelled = 1
+    /// A broadcast that an operator has paused.
+    case paused = 2
+  }
+
+  /// Looks up which of the jobs are cancelled, and which broadcasts are paused. Removes the scheduled jobs that are
+  /// replaced: a job that `replaces` replaces the one that is scheduled under its id.
+  public func screen(
+    _ jobs: [(id: String, replaces: Bool)], queueIndex: Int,
+    _ completion: @escaping @EventLoop (Result<[Screening], RedisError>) -> Void
+  ) {
+    let keys = queues[queueIndex]
+    let locators = jobs.map { $0.replaces ? keys.due($0.id) : keys.cancelled }
+    let call = ControlScripts.screen(
+      cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
+      ids: RedisList(jobs.map(\.id)))
+    context.connection.send(call) { result in
+      completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
+    }
+  }
+
+  /// Makes a scheduled job due now, if it is scheduled. A queue of others, or one that Redis does not answer for, stays as it is:
+  /// whoever schedules a job to be hastened does not rely on it alone.
+  public func hasten(_ jobID: String, queue: String) {
+    guard let keys = queues.first(where: { $0.queue == queue }) else { return }
+    context.connection.send(ControlScripts.hasten(due: keys.due(jobID), scheduled: keys.scheduled)) { _ in }
+  }
+
+  /// Publishes what a broadcast does, for operators.
+  public func note(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
+    let keys = queues[claim.queueIndex]
+    let entry = BroadcastEntry(
+      id: id, queue: keys.queue, app: app, state: state, startedAt: claim.claimedAt, changedAt: Clock.unixMilliseconds,
+      worker: lease.name.value, nonce: claim.envelope.nonce ?? "")
+    context.connection.send(entry.noting(keys)) { _ in }
+  }
+}
+
+/// The progress of broadcasts: how far each has come, for the worker that continues it after a crash.
+extension JobQueue {
+  /// How long the progress of a broadcast is kept if no worker continues it.
+  private static let progressTimeToLive = Duration.seconds(7 * 24 * 3600)
+
+  /// Reads the progress of a broadcast. Nil if no page was committed yet.
+  public func loadProgress(
+    of claim: Claim, _ completion: @escaping @EventLoop (Result<AttemptState?, RedisError>) -> Void
+  ) {
+    let keys = keys(of: claim)
+    context.connection.send(RedisCommand("MGET", keys.progress, keys.list)) { result in
+      completion(
+        result.map { value in
+          guard let values = value.array, let bytes = values.first?.bytes,
+            let line = bytes.firstIndex(of: UInt8(ascii: "\n"))
+          else { return nil }
+          var state = AttemptState(json: Array(bytes[(line + 1)...]))
+          // An earlier version wrote the list with the rest.
+          if state.result?.results.isEmpty == true, let list = values.last?.bytes.flatMap(JobResult.init(parsing:)) {
+            state.result?.results = list.results
+          }
+          return state
+        })
+    }
+  }
+
+  /// Writes the progress of a broadcast, unless a cursor that is further is stored. The claim of a fenced worker is
+  /// fenced.
+  ///
+  /// The devices that its result lists are written only if `changesList`, as most pages of a broadcast do not change them.
+  /// `onFailure` is called if Redis has not written it.
+  public func commitProgress(
+    _ progress: AttemptState, changesList: Bool, of claim: Claim, onFailure: @escaping @EventLoop () -> Void
+  ) {
+    let (keys, cursor) = (keys(of: claim), progress.cursor ?? "")
+    var rest = progress
+    rest.result?.results = []
+    let call = QueueScripts.commitProgress(
+      progress: keys.progress, list: keys.list, tombstone: keys.tombstone, cursor: cursor,
+      value: Array("\(cursor)\n".utf8) + rest.json(), listed: changesList ? progress.result?.json() ?? [] : [],
+      ttl: JobQueue.progressTimeToLive.milliseconds)
+    context.connection.send(call) { [self] result in
+      // A commit that fails costs one page that is sent again after a crash: the next commit contains it.
+      switch result {
+      case .success(.integer(-1)): fence(claim)
+      case .success: break
+      case .failure: onFailure()
+      }
+    }
+  }
+
+  /// Removes the progress of a broadcast that has ended, unless another worker was given the job.
+  public func clearProgress(of claim: Claim) {
+    let keys = keys(of: claim)
+    let call = QueueScripts.clearProgress(progress: keys.progress, list: keys.list, tombstone: keys.tombstone)
+    context.connection.send(call) { _ in }
+  }
+
+  private func keys(of claim: Claim) -> (progress: String, list: String, tombstone: String) {
+    let (keys, nonce) = (queues[claim.queueIndex], claim.envelope.nonce ?? "")
+    return (keys.progress(nonce), keys.progressList(nonce), keys.tombstone(lease.name.value))
+  }
+}
+
+extension QueueScripts {
+  /// Writes the progress of a broadcast: a line with its cursor, which never goes back, then JSON. Only the line of what is
+  /// stored is read.
+  ///
+  /// - `listed`: empty if the list stays as it is.
+  ///
+  /// Returns 1; 0 if the stored cursor is further; -1 if the worker is fenced.
+  static let commitProgress = RedisScript(
+    keys: ["progress", "list", "tombstone"], arguments: ["cursor", "value", "listed", "ttl"],
+    """
+    if redis.call('EXISTS', tombstone) == 1 then return -1 end
+    redis.call('PEXPIRE', progress, ttl)
+    redis.call('PEXPIRE', list, ttl)
+    local reached = string.match(redis.call('GETRANGE', progress, 0, #cursor), '^[%d~]%C*')
+    if reached and reached > cursor then return 0 end
+    redis.call('SET', progress, value, 'PX', ttl)
+    if listed ~= '' then redis.call('SET', list, listed, 'PX', ttl) end
+    return 1
+    """)
+
+  /// Removes the progress of a broadcast, unless the worker is fenced. Returns the number of keys removed.
+  static let clearProgress = RedisScript(
+    keys: ["progress", "list", "tombstone"],
+    """
+    if redis.call('EXISTS', tombstone) == 1 then return 0 end
+    return redis.call('DEL', progress, list)
+    """)
+}
+
+extension JobQueue {
+  /// Readers that one script writes for, at most.
+  private static let readerBatch = 100
+
+  /// Writes a notification record for each of its readers without one of this job, so that it may be repeated.
+  ///
+  /// For the readers of a broadcast, which come page by page. Those of any other job belong in its ``Settlement``.
+  public func keep(
+    _ notification: Settlement.Notification, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
+  ) {
+    guard !context.connection.isCluster else { return keepSeparately(notification, completion) }
+    let starts = Array(stride(from: 0, to: notification.readers.count, by: JobQueue.readerBatch))
+    EventLoop.gather(starts) { start, reply in
+      let readers = notification.readers[start...].prefix(JobQueue.readerBatch)
+      let call = QueueScripts.keepNotification(
+        readers: RedisList(readers.flatMap(\.keys)), json: notification.json, names: RedisList(readers.map(\.name)))
+      context.connection.send(call, reply)
+    } completion: {
+      completion($0.firstFailure())
+    }
+  }
+
+  private func keepSeparately(
+    _ notification: Settlement.Notification, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
+  ) {
+    let settlement = Settlement(.acknowledge, notifications: [notification])
+    SeparateRecords(connection: context.connection).write(settlement, nonce: nil) {
+      completion($0.map { _ in })
+    }
+  }
+}
+
+extension QueueScripts {
+  /// Writes a notification record for readers without one of the job among their latest: a broadcast reaches a reader
+  /// once per device, and again after a crash.
+  ///
+  /// - `readers`: the stream, the credentials and the device of each reader.
+  /// - `json`: the notification record.
+  /// - `names`: the name of each reader.
+  ///
+  /// Returns the number of records written. An error if Redis has no room; some may be written then.
+  static let keepNotification = RedisScript(
+    keys: ["readers..."], arguments: ["json", "names..."],
+    """
+    \(keeping)
+    local written = 0
+    for place = 1, #ARGV - names do
+      local key = readers + 3 * place - 2
+      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + place]) == 1
+        or redis.pcall('EXISTS', KEYS[key + 2]) == 1
+      if isReadable and not isKept(KEYS[key], json) then
+        local added = keep(KEYS[key], json)
+        if type(added) == 'table' and added.err and not string.find(added.err, '^WRONGTYPE') then return added end
+        written = written + 1
+      end
+    end
+    return written
+    """)
+
+  /// Lua: `keep(stream, json)` writes a notification record and returns what XADD returns; `isKept(stream, json)` tells whether one
+  /// of the same job, with whose id the record begins, is among the latest.
+  static let keeping = """
+    local function keep(stream, json)
+      local added = redis.pcall('XADD', stream, 'MAXLEN', '~', \(QueueLimits.maximumNotifications), '*', 'notification', json)
+      redis.pcall('EXPIRE', stream, 2592000)
+      return added
+    end
+    local function isKept(stream, json)
+      local head = string.match(json, '^{"id":"[^"]*",') or json
+      for _, entry in ipairs(redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 20)) do
+        if string.sub(entry[2][2] or '', 1, #head) == head then return true end
+      end
+      return false
+    end
+    """
 }

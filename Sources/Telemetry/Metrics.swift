@@ -116,3 +116,106 @@ struct MetricHead {
     return escaped
   }
 }
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+extension Metrics {
+  /// Adds the standard metrics of a process, which are read from /proc/self on each scrape, and `martlet_build_info`. One that
+  /// cannot be read has no sample.
+  ///
+  /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
+  public func addProcess(version: String) {
+    let startTime = ProcessStatus.current?.startTime
+    process("process_cpu_seconds_total", .counter, "User and system CPU time.") { ProcessStatus.current?.cpuSeconds }
+    process("process_resident_memory_bytes", .gauge, "Resident memory.") { ProcessStatus.current?.residentBytes }
+    process("process_virtual_memory_bytes", .gauge, "Virtual memory.") { ProcessStatus.current?.virtualBytes }
+    process("process_open_fds", .gauge, "Open file descriptors.") { Metrics.openDescriptors.map(Double.init) }
+    process("process_max_fds", .gauge, "Limit of open file descriptors.") { Metrics.maximumDescriptors }
+    process("process_start_time_seconds", .gauge, "Start of the process, in unix seconds.") { startTime }
+    gauge(
+      "martlet_build_info", labels: ["version", "swift"],
+      help: "Always 1; the labels are the version of Martlet and of the Swift compiler."
+    ) { [([version, Metrics.swiftVersion], 1)] }
+  }
+
+  private func process(
+    _ name: String, _ type: MetricHead.MetricType, _ help: String, read: @escaping @EventLoop () -> Double?
+  ) {
+    observe(name, type, help) { read().map { [([], $0)] } ?? [] }
+  }
+
+  /// Of the compiler that built this program.
+  private static var swiftVersion: String {
+    #if compiler(>=6.4)
+      "6.4 or newer"
+    #elseif compiler(>=6.3)
+      "6.3"
+    #else
+      "6.2"
+    #endif
+  }
+
+  private static var openDescriptors: Int? {
+    let path = "/proc/self/fd"
+    // Since Linux 6.2 the size of the directory is their number.
+    var status = stat()
+    if stat(path, &status) == 0, status.st_size > 0 { return Int(status.st_size) }
+    guard let directory = opendir(path) else { return nil }
+    defer { closedir(directory) }
+    var entries = 0
+    while readdir(directory) != nil { entries += 1 }
+    // `.`, `..` and the descriptor of the directory itself.
+    return entries - 3
+  }
+
+  private static var maximumDescriptors: Double? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
+    return Double(limit.rlim_cur)
+  }
+}
+
+/// What /proc/self/stat reports; see proc(5).
+private struct ProcessStatus {
+  let cpuSeconds: Double
+  let residentBytes: Double
+  let virtualBytes: Double
+  /// Unix seconds.
+  let startTime: Double
+
+  static var current: ProcessStatus? {
+    guard let file = fopen("/proc/self/stat", "r") else { return nil }
+    defer { fclose(file) }
+    var buffer = [UInt8](repeating: 0, count: 1024)
+    let count = fread(&buffer, 1, buffer.count, file)
+    return ProcessStatus(parsing: String(decoding: buffer[..<count], as: UTF8.self))
+  }
+
+  private init?(parsing text: String) {
+    // The second field is the program's name in parentheses, which may contain anything.
+    guard let end = text.lastIndex(of: ")") else { return nil }
+    let fields = text[text.index(after: end)...].split(separator: " ")
+    /// The fields as proc(5) numbers them.
+    func field(_ number: Int) -> Double? { fields.count > number - 3 ? Double(fields[number - 3]) : nil }
+    guard let user = field(14), let system = field(15), let start = field(22), let size = field(23),
+      let pages = field(24)
+    else { return nil }
+    let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
+    cpuSeconds = (user + system) / ticks
+    virtualBytes = size
+    residentBytes = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
+    startTime = ProcessStatus.bootTime + start / ticks
+  }
+
+  /// Unix seconds.
+  private static var bootTime: Double {
+    func seconds(_ clock: clockid_t) -> Double {
+      var time = timespec()
+      clock_gettime(clock, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+    return seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME)
+  }
+}

@@ -1,5 +1,5 @@
 public import EventLoop
-import PushModel
+public import PushModel
 public import Telemetry
 
 /// The clients of a fleet's apps: one for each team's keys and gateway, made when the first push needs it.
@@ -163,5 +163,200 @@ public final class AppClients {
     guard state != lastState else { return }
     lastState = state
     onStateChange?()
+  }
+}
+
+extension AppClients {
+  /// The first apps in the order of the configuration, then the fallback.
+  public var states: [AppState] {
+    let apps = zip(directory.apps, directory.configurationsOfApps).prefix(AppState.maximumListed)
+    var states = apps.map { app, indices in
+      AppState(
+        bundleIDs: app.bundleIDs, environment: app.environment, share: app.share,
+        indices.map { (directory.configurations[$0], clients[$0]) })
+    }
+    if let position = directory.configurationOfFallback, states.count < AppState.maximumListed {
+      let configuration = directory.configurations[position]
+      states.append(
+        AppState(
+          bundleIDs: [], environment: configuration.defaultEnvironment, share: 1,
+          [(configuration, clients[position])]))
+    }
+    return states
+  }
+
+  /// The routes with an accepted push, the latest first; at most ``RouteState/maximumListed``.
+  public var routesInUse: [RouteState] {
+    var latest: [Route] = []
+    for client in clients.compactMap({ $0 }) {
+      for route in client.routes.all where route.provenAt > 0 {
+        let isFull = latest.count == RouteState.maximumListed
+        if isFull, let last = latest.last, last.provenAt >= route.provenAt { continue }
+        if isFull { latest.removeLast() }
+        let index = latest.firstIndex { $0.provenAt < route.provenAt } ?? latest.endIndex
+        latest.insert(route, at: index)
+      }
+    }
+    return latest.map { route in
+      let counts = route.guardCounts
+      return RouteState(
+        environment: route.environment, topic: route.topic, owners: counts.all, suspects: counts.suspect)
+    }
+  }
+}
+
+extension AppState {
+  /// The client of a configuration is nil until a push needs it.
+  @EventLoop
+  fileprivate init(
+    bundleIDs: [String], environment: PushEnvironment?, share: Int,
+    _ parts: [(configuration: APNsConfiguration, client: APNsClient?)]
+  ) {
+    var keys: [Key] = []
+    for (configuration, client) in parts {
+      let refused = Set((client?.refusedKeys ?? []).map(\.keyID))
+      let signing = client?.keys.current ?? 0
+      for (place, name) in configuration.keyNames.enumerated() {
+        let key = Key(
+          id: name.keyID, state: place == signing ? .signs : refused.contains(name.keyID) ? .refused : .spare)
+        // A key of several environments and topics is shown as it is where it matters most.
+        if let known = keys.firstIndex(where: { $0.id == key.id }) {
+          if key.state != .spare, keys[known].state != .refused { keys[known] = key }
+        } else {
+          keys.append(key)
+        }
+      }
+    }
+    self.init(
+      bundleIDs: bundleIDs, team: parts.first?.configuration.keyNames.first?.teamID ?? "", keys: keys,
+      gateways: AppState.combined(parts.flatMap { $0.client?.gatewayStates ?? [] }))
+    servesOthers = bundleIDs.isEmpty
+    self.environment = environment
+    self.share = share
+  }
+
+  /// One state for each gateway of an app, although each list of keys has its own connections. One that some cannot reach is
+  /// out of reach.
+  nonisolated static func combined(_ gateways: [Gateway]) -> [Gateway] {
+    var all: [Gateway] = []
+    for gateway in gateways {
+      guard let known = all.firstIndex(where: { $0.environment == gateway.environment }) else {
+        all.append(gateway)
+        continue
+      }
+      let states = [all[known].state, gateway.state]
+      all[known] = Gateway(
+        environment: gateway.environment, url: gateway.url, connections: all[known].connections + gateway.connections,
+        state: [.unreachable, .connecting].first(where: states.contains) ?? .connected)
+    }
+    return all
+  }
+}
+
+extension APNsClient {
+  fileprivate var gatewayStates: [AppState.Gateway] {
+    let now = Clock.monotonicNanoseconds
+    return PushEnvironment.allCases.compactMap { environment in
+      guard let pool = pools[environment], !pool.isStandby else { return nil }
+      let connections = pool.openConnections
+      return AppState.Gateway(
+        environment: environment, url: pool.origin.url, connections: connections,
+        state: pool.isUnavailable(now: now) ? .unreachable : connections > 0 ? .connected : .connecting)
+    }
+  }
+}
+
+extension AppClients {
+  /// Connections on demand that are kept open without a push; with one more, that without a push for longest is closed.
+  /// A connection takes 100 KB of memory and three file descriptors.
+  nonisolated static let maximumConnections = 256
+
+  /// Closes the connections without a push for longest if there are too many.
+  func makeRoom() {
+    var pools: [(pool: ConnectionPool, client: APNsClient)] = []
+    var count = 0
+    for client in all where client.opensOnDemand {
+      for pool in client.allPools {
+        pools.append((pool, client))
+        count += pool.size
+      }
+    }
+    guard count >= maximumConnections else { return }
+    let now = Clock.monotonicNanoseconds
+    pools.sort { $0.pool.usedAt < $1.pool.usedAt }
+    for (pool, client) in pools where pool.isIdle(for: .zero, now: now) {
+      client.close(pool)
+      count -= pool.size
+      if count < maximumConnections { return }
+    }
+  }
+}
+
+// What a worker asks about APNs as a whole.
+extension AppClients {
+  /// With more gateways than this, claims never stop because of an outage.
+  nonisolated static let maximumGateways = 32
+
+  /// Whether jobs may be claimed. With the fallback alone: a connection takes pushes. With apps, claims stop only if every
+  /// gateway is out of reach: jobs of an app whose gateway is are postponed.
+  public var takesPushes: Bool {
+    guard hasApps else { return fallbackClient?.isConnected ?? false }
+    return !areGatewaysOut()
+  }
+
+  /// Whether a connection that pushes need takes pushes. With apps also if none is needed at present.
+  public var isServing: Bool {
+    guard hasApps else { return fallbackClient?.isServing ?? false }
+    let now = Clock.monotonicNanoseconds
+    var isNeeded = false
+    for client in clients {
+      for pool in client?.pools.all ?? [] where !pool.isStandby {
+        guard pool.isUnavailable(now: now) else { return true }
+        isNeeded = true
+      }
+    }
+    return !isNeeded
+  }
+
+  /// The paused routes, the longest paused first; at most ``RouteNotice/maximumListed``.
+  public var pausedRoutes: [RouteNotice] { RouteNotice.listed(all.flatMap(\.pausedRoutes)) }
+
+  /// The routes whose tokens are no longer removed. Pushes are still sent to them.
+  public var stoppedRemovals: [RouteNotice] { RouteNotice.listed(all.flatMap(\.stoppedRemovals)) }
+
+  /// The provider keys that APNs refuses while their team has another one; at most ``KeyNotice/maximumListed``.
+  public var refusedKeys: [KeyNotice] { KeyNotice.listed(all.flatMap(\.refusedKeys)) }
+
+  /// The last end of a connection that says something about a gateway.
+  public var latestConnectionEnd: ConnectionEndNotice? { parts.ends.latest }
+
+  /// The number of clients that cannot reach a gateway, by its URL; at most ``maximumGateways`` gateways.
+  var unreachable: [String: Int] {
+    let now = Clock.monotonicNanoseconds
+    var counts: [String: Int] = [:]
+    for client in all {
+      for pool in client.allPools where !pool.isStandby && pool.isUnavailable(now: now) {
+        guard counts[pool.origin.url] != nil || counts.count < AppClients.maximumGateways else { continue }
+        counts[pool.origin.url, default: 0] += 1
+      }
+    }
+    return counts
+  }
+
+  /// Returns whether every gateway is known to be out of reach. If those in use are, opens the others to find out.
+  func areGatewaysOut() -> Bool {
+    guard let gateways else { return false }
+    let now = Clock.monotonicNanoseconds
+    var known: Set<String> = []
+    for client in clients {
+      for pool in client?.pools.all ?? [] {
+        guard pool.isUnavailable(now: now) else { return false }
+        known.insert(pool.origin.url)
+      }
+    }
+    guard !known.isEmpty, !isShutDown else { return false }
+    let others = gateways.filter { !known.contains($0.key) }
+    for (origin, index) in others { client(at: index).standBy(at: origin) }
+    return others.isEmpty
   }
 }

@@ -1,6 +1,12 @@
 import Credentials
+import Crypto
 import EventLoop
 import HTTPServer
+import JSON
+import Jobs
+import PushModel
+import Redis
+import Registry
 
 /// The devices of users, for backends: docs/http/device-api.md.
 @EventLoop
@@ -52,5 +58,138 @@ struct DeviceAPI: HTTPAPI {
     case "DELETE": try await delete(request, key, registry)
     default: try await list(request, key, registry)
     }
+  }
+}
+
+extension DeviceAPI {
+  /// 201, also for a device that the user already has, which keeps its registration date.
+  func create(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let body = try RequestBody.object(request.http.body)
+    let traits = try DeviceTraits(body)
+    let bundleID = traits.bundleID
+    let fields = (
+      token: try RequestFields.hexToken(body["deviceToken"]?.string, "deviceToken"),
+      username: try RequestFields.newUserID(body["userId"]?.string)
+    )
+    let app = try key.app(named: bundleID, else: context.configuration.bundleID)
+    try await key.refuseForeign(fields.token, in: registry, else: context.configuration.bundleID)
+    let registration = Registration(
+      token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
+      traits, now: Clock.unixMilliseconds)
+    let device = try await refusingFaults(await registry.register(registration).device)
+    let date = Timestamp.text(device.createdAt ?? device.updatedAt)
+    return .json(["success": true, "platformEndpointArn": arn(of: device), "registrationDate": date], status: 201)
+  }
+
+  func update(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let body = try RequestBody.object(request.http.body)
+    let current = try RequestFields.hexToken(body["currentToken"]?.string, "currentToken")
+    let new = try RequestFields.hexToken(body["newToken"]?.string, "newToken")
+    let userID = try RequestFields.userID(body["userId"]?.string)
+    let traits = try DeviceTraits(body)
+    if let bundleID = traits.bundleID { _ = try key.app(named: bundleID, else: nil) }
+    try await key.refuseForeign(new, in: registry, else: context.configuration.bundleID)
+    guard try await mayFind(current, key, registry),
+      var device = try await refusingFaults(
+        await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
+    else { throw DeviceAPI.notFound }
+    if !traits.isEmpty {
+      // The new token is registered: what the request says about it comes on top.
+      let registration = Registration(
+        token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
+        traits, now: device.updatedAt)
+      device = try await refusingFaults(await registry.register(registration).device)
+    }
+    return .json([
+      "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
+    ])
+  }
+
+  func delete(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let sent = request.parameter.flatMap { String(percentDecoding: $0) }
+    let token = try RequestFields.hexToken(sent, "deviceToken")
+    guard try await mayFind(token, key, registry), try await refusingFaults(await registry.forget(token: token)) else {
+      throw DeviceAPI.notFound
+    }
+    return .json(["success": true, "deletedAt": Timestamp.text(Clock.unixMilliseconds)])
+  }
+
+  private static let notFound = Refusal(.notFound, "Device not found")
+
+  func list(
+    _ request: SidecarRequest, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let query = try DeviceListQuery(request.http.query)
+    let page = try await page(query, key, registry)
+    let last = page.hasMore ? page.devices.last : nil
+    return .json([
+      "success": true, "devices": page.devices.map { entry($0, of: query.userID) },
+      "nextToken": last.map { DevicePageToken(userID: query.userID, deviceToken: $0.token).text },
+    ])
+  }
+
+  /// The devices of the apps that the key is for, without tokens of Live Activities. Others do not show, not even in where the next
+  /// page begins.
+  private func page(
+    _ query: DeviceListQuery, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> (devices: [Device], hasMore: Bool) {
+    var found: [Device] = []
+    var after = query.after
+    while true {
+      let page = try await refusingFaults(
+        await registry.devices(of: query.userID, after: after, limit: query.limit))
+      if !page.removals.isEmpty { registry.clean(user: query.userID, page.removals) { _ in } }
+      let listed = page.devices.filter {
+        $0.kind?.isOfActivities != true && key.isFor($0, else: context.configuration.bundleID)
+      }
+      if found.isEmpty, listed.count == page.devices.count { return (listed, page.hasMore) }
+      found += listed
+      guard page.hasMore, found.count <= query.limit, let last = page.devices.last else { break }
+      after = last.token
+    }
+    return (Array(found.prefix(query.limit)), found.count > query.limit)
+  }
+
+  private func mayFind(_ token: DeviceToken, _ key: Credential, _ registry: Registry) async throws(Refusal) -> Bool {
+    try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
+  }
+
+  private func entry(_ device: Device, of userID: String) -> JSONObject {
+    [
+      "deviceToken": device.token.text, "platformEndpointArn": arn(of: device), "userId": userID,
+      "registrationDate": Timestamp.text(device.createdAt ?? device.updatedAt),
+      "lastUpdated": Timestamp.text(device.updatedAt), "active": true, "bundleId": device.bundleID,
+      "environment": device.environment?.rawValue, "kind": (device.kind ?? .app).rawValue, "deviceId": device.deviceID,
+    ]
+  }
+
+  private func arn(of device: Device) -> String {
+    device.platformEndpoint(
+      defaultBundleID: context.configuration.bundleID, defaultEnvironment: context.configuration.defaultEnvironment)
+  }
+}
+
+extension Device {
+  /// The `platformEndpointArn`: `arn:martlet:push:<environment>:<bundleId>:endpoint/<uuid>`. It depends on the token, the
+  /// app and the environment only.
+  func platformEndpoint(defaultBundleID: String?, defaultEnvironment: PushEnvironment) -> String {
+    let environment = (environment ?? defaultEnvironment).rawValue
+    let bundleID = bundleID ?? defaultBundleID ?? ""
+    return "arn:martlet:push:\(environment):\(bundleID):endpoint/\(Device.endpointID(of: token.text))"
+  }
+
+  /// Returns the token's SHA-256 in the form of a version 5 UUID.
+  static func endpointID(of token: String) -> String {
+    var bytes = Array(SHA256.digest(Array(token.utf8)).prefix(16))
+    bytes[6] = bytes[6] & 0x0F | 0x50
+    bytes[8] = bytes[8] & 0x3F | 0x80
+    let groups = [bytes[0..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10..<16]]
+    return groups.map { Hex.encode(Array($0)) }.joined(separator: "-")
   }
 }

@@ -2,6 +2,7 @@ import Credentials
 import EventLoop
 import HTTPServer
 import JSON
+import Jobs
 import PushModel
 import Redis
 import Registry
@@ -80,5 +81,122 @@ struct PushAPI: HTTPAPI {
       "pushMetadataLookupConcurrency": counts.hasLookedUp ? context.configuration.lookupConcurrency : 0,
       "removedUserTokenSet": counts.isSetGone ? 1 : 0,
     ])
+  }
+}
+
+/// The requests of users that may be bound to apps.
+extension PushAPI {
+  static let otherApp = Refusal(.forbidden, "This user may not use this app")
+
+  /// Returns the app of a user's registration: the one that it names, else that of the binding, else the configured one.
+  /// Throws 403 if the user is not for it, or is for several apps and the configured one is not among them.
+  func app(of user: Credential, named: String?) throws(Refusal) -> String? {
+    if let named {
+      guard user.apps.allows(named) else { throw PushAPI.otherApp }
+      return named
+    }
+    let configured = context.configuration.bundleID
+    guard let app = user.apps.app(else: configured) else {
+      if user.apps.isForEveryApp { return nil }
+      throw PushAPI.otherApp
+    }
+    return app
+  }
+
+  /// The devices that the user's credential is for.
+  func devices(_ devices: [Device], for user: Credential) -> [Device] {
+    if user.apps.isForEveryApp { return devices }
+    return devices.filter { user.isFor($0, else: context.configuration.bundleID) }
+  }
+
+  func unregister(
+    _ body: [UInt8], for user: Credential, _ registry: Registry
+  ) async throws(Refusal) -> HTTPResponse {
+    let token = try PushBody(body).token()
+    guard user.apps.isForEveryApp else {
+      return unregistered(try await unregister(token, ofApps: user, registry))
+    }
+    guard let token else {
+      return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.name)))
+    }
+    return unregistered(try await refusingFaults(await registry.unregister(token: token, username: user.name)))
+  }
+
+  /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
+  private func unregister(
+    _ token: DeviceToken?, ofApps user: Credential, _ registry: Registry
+  ) async throws(Refusal) -> Unregistration {
+    let query = token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
+    let resolution = await registry.resolve(query)
+    if let error = resolution.error { throw Refusal(error) }
+    var counts = Unregistration()
+    for device in devices(resolution.devices, for: user) {
+      let one = try await refusingFaults(await registry.unregister(token: device.token, username: user.name))
+      counts.entries += one.entries
+      counts.metadata += one.metadata
+    }
+    guard token == nil else { return counts }
+    counts.hasLookedUp = !resolution.devices.isEmpty
+    counts.isSetGone = counts.entries > 0 && counts.entries == resolution.devices.count && resolution.removals.isEmpty
+    return counts
+  }
+}
+
+extension PushAPI {
+  func test(
+    _ body: [UInt8], for user: Credential, _ storage: APIContext.Storage
+  ) async throws(Refusal) -> HTTPResponse {
+    guard let sender = context.sender else {
+      throw .notConfigured("APNs", missing: context.configuration.missingAPNsVariables, "set the settings of APNs")
+    }
+    let (request, username) = (try TestRequest(body), user.name)
+    try await storage.access.admit(.testPush, of: "user:" + username)
+    guard await turns.take(username) else { throw .tooManyRequests(after: PushAPI.retryAfter) }
+    defer { turns.leave(username) }
+    return try await send(request, to: user, storage.backend.registry, sender)
+  }
+
+  private func send(
+    _ request: TestRequest, to user: Credential, _ registry: Registry, _ sender: any DirectSender
+  ) async throws(Refusal) -> HTTPResponse {
+    let username = user.name
+    let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
+    let resolution = await registry.resolve(query)
+    if let error = resolution.error { throw Refusal(error) }
+    let cleanup = try await refusingFaults(await clean(resolution, of: username, registry))
+    // An alert goes to no token of a Live Activity.
+    let devices = devices(resolution.devices, for: user).filter { $0.kind?.isOfActivities != true }
+    guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
+    let concurrency = context.configuration.sendConcurrency
+    let report = await sender.send(request.payload, to: devices, concurrency: concurrency)
+    return .json(report.object(cleanup, concurrency: concurrency))
+  }
+
+  /// Removes the entries of the user's set that are not tokens, or are not the user's.
+  private func clean(
+    _ resolution: Resolution, of username: String, _ registry: Registry
+  ) async throws(RedisError) -> SetCleanup {
+    let malformed = resolution.removals.filter { $0.reason == .malformedToken }
+    let foreign = resolution.removals.filter { $0.reason != .malformedToken }
+    var cleanup = SetCleanup()
+    if !malformed.isEmpty { cleanup.malformed = try await registry.clean(user: username, malformed) }
+    if !foreign.isEmpty { cleanup.foreign = try await registry.clean(user: username, foreign) }
+    if !foreign.isEmpty || !resolution.devices.isEmpty {
+      cleanup.lookupConcurrency = context.configuration.lookupConcurrency
+    }
+    return cleanup
+  }
+
+  private func nothingToSend(isTargeted: Bool, _ cleanup: SetCleanup) -> Refusal {
+    var refusal: Refusal
+    if isTargeted {
+      refusal = Refusal(.forbidden, "Token is not registered for this user")
+    } else if cleanup.lookupConcurrency > 0 {
+      refusal = .invalid("token", "No owned push tokens for this user")
+    } else {
+      refusal = .invalid("token", "No registered push tokens for this user")
+    }
+    refusal.members = isTargeted || cleanup.lookupConcurrency > 0 ? cleanup.diagnostics : cleanup.storageMembers
+    return refusal
   }
 }

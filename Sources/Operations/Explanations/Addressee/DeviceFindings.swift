@@ -109,3 +109,104 @@ struct DeviceFindings {
     ]
   }
 }
+
+/// What the last refusal of a device means.
+extension DeviceFindings {
+  /// A device of the user was removed. A problem only if the user has no other.
+  func removed(_ note: RefusalNote) -> Finding {
+    let name = facts.shown(note.token?.text ?? "")
+    return Finding(
+      facts.devices.isEmpty ? .problem : .fact,
+      "Device \(name) was removed: APNs refused it with \(described(note)), job \(note.jobID).", since: note.at,
+      fix: adviceOfRemoved(note), subject: name)
+  }
+
+  func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> Finding {
+    let name = facts.shown(device.token)
+    let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
+    let what = "APNs refused device \(name) with \(described(note))\(job)"
+    func finding(_ severity: Finding.Severity, _ text: String, _ fix: String? = nil) -> Finding {
+      Finding(severity, what + text, since: note.at, fix: fix, subject: name)
+    }
+    guard let metadata = device.metadata else {
+      let isStale = PushReason.of(note.reason).isOfToken
+      let removed = isStale ? " It was removed then, unless it was registered under no user and no app." : ""
+      return finding(isStale ? .problem : .warning, ".\(removed)", adviceOfRemoved(note))
+    }
+    guard metadata.updatedAt <= note.at else { return finding(.fact, "; it has been registered again since then.") }
+    switch note.reason {
+    case "BadDeviceToken" where !device.isStale: return kept(note, metadata, finding)
+    case "DeviceTokenNotForTopic" where note.topic != device.topic:
+      let own = device.topic.map { "its own topic is \($0)" } ?? "it was registered for no app"
+      return finding(
+        .warning, ". It is kept, because \(own): the app or the push type of the job was wrong.",
+        "Correct app or pushType of the job, or let the app register with its bundle id and kind.")
+    default:
+      let reason = PushReason.of(note.reason)
+      return finding(reason.isOfToken ? .problem : .warning, ".", reason.advice)
+    }
+  }
+
+  /// A token of the other environment is refused as invalid, so that this alone proves nothing.
+  private func kept(
+    _ note: RefusalNote, _ metadata: DeviceMetadata,
+    _ finding: (Finding.Severity, String, String?) -> Finding
+  ) -> Finding {
+    if let environment = metadata.environment, environment != note.environment {
+      return finding(.fact, "; it is known to be of \(environment) since then.", nil)
+    }
+    return finding(
+      .problem, ". It is kept: that \(note.environment.other) refuses it, too, is not proven.",
+      "A later push asks \(note.environment.other), if a key may send there. If that refuses it, too, check that the app "
+        + "registered the token unchanged.")
+  }
+
+  private func described(_ note: RefusalNote) -> String {
+    "\(Words.named(note.reason)) (\(note.status), \(note.environment.rawValue), \(note.topic))"
+  }
+
+  private func adviceOfRemoved(_ note: RefusalNote) -> String? {
+    guard note.reason == "BadDeviceToken" else { return PushReason.of(note.reason).advice }
+    return
+      "No environment that a key may send to accepts the token. Check that the app registered it unchanged; if it is of "
+      + "\(note.environment.other), use a key that may send there."
+  }
+}
+
+extension DeviceFindings {
+  /// What a device is registered as, and which pushes reach it.
+  func registered(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> Finding {
+    let name = facts.shown(device.token)
+    var words = [metadata.bundleID ?? "no app", metadata.environment?.rawValue ?? "environment unknown"]
+    if metadata.kind != .app { words.append("kind \(metadata.kind)") }
+    if let phone = metadata.deviceID { words.append("phone \(phone)") }
+    let sentences = ["Device \(name) is registered for \(words.joined(separator: ", "))."]
+    return Finding(
+      .fact, (sentences + consequences(device, metadata)).joined(separator: " "), since: metadata.updatedAt,
+      subject: name)
+  }
+
+  private func consequences(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> [String] {
+    var sentences: [String] = []
+    let app = metadata.bundleID ?? facts.fleet.defaultApp
+    if metadata.bundleID == nil, let app {
+      sentences.append("It is a device of the default app, \(app) (APNS_BUNDLE_ID).")
+      if device.instance == nil, metadata.kind == .app {
+        sentences.append("Jobs to the app (to.app) reach it once a worker has stored that, within an hour.")
+      }
+    }
+    switch metadata.kind {
+    case .app: break
+    case .activity: sentences.append("It gets the updates of Live Activity \(metadata.activity ?? "") and its end.")
+    case .pushtostart:
+      sentences.append("It starts Live Activities with attributes of the type \(metadata.activity ?? "").")
+    default: sentences.append("Only pushes of the type \(metadata.kind) reach it.")
+    }
+    if metadata.environment == nil, let first = facts.fleet.environment(of: app) {
+      sentences.append(
+        "A push is tried in \(first) first and, on BadDeviceToken, once in \(first.other), if a key may send there; the "
+          + "environment that accepts it is stored.")
+    }
+    return sentences
+  }
+}
