@@ -72,11 +72,11 @@ extension Registry {
   ) async throws(RedisError) -> [RestoredDevice] {
     var members = try await members(of: user).sorted { $1.leaves(before: $0) }[...]
     var devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }[...]
-    var crowds: [DeviceCrowd: Int] = [:]
+    var counts: [DeviceLimitGroup: Int] = [:]
     var total = 0
-    func keeps(_ crowd: DeviceCrowd) -> Bool {
-      guard total < Registry.maximumResolved, crowds[crowd, default: 0] < maximumDevices else { return false }
-      crowds[crowd, default: 0] += 1
+    func keeps(_ group: DeviceLimitGroup) -> Bool {
+      guard total < Registry.maximumResolved, counts[group, default: 0] < maximumDevices else { return false }
+      counts[group, default: 0] += 1
       total += 1
       return true
     }
@@ -86,9 +86,9 @@ extension Registry {
     while let next = [members.first?.updatedAt, devices.first?.metadata.updatedAt].compactMap({ $0 }).max() {
       if let member = members.first, member.updatedAt == next {
         members.removeFirst()
-        if member.metadata == nil || !keeps(member.crowd) { leaving.append(member) }
+        if member.metadata == nil || !keeps(member.limitGroup) { leaving.append(member) }
       } else if var device = devices.popFirst() {
-        device.isAdmitted = keeps(DeviceCrowd(device.metadata))
+        device.isAdmitted = keeps(DeviceLimitGroup(device.metadata))
         if device.isAdmitted { admitted.append(device) } else { summary.refuse(.tooManyDevices) }
       }
     }

@@ -42,7 +42,7 @@ package final class ClaimLedger {
     let places = claims[queueIndex]
     claims[queueIndex] = []
     oldest[queueIndex] = 0
-    // A loop: closures that are isolated check their executor at every call.
+    // A plain loop: an isolated closure checks its executor at every call.
     for case let claim? in places {
       claim.place = claims[queueIndex].count
       claims[queueIndex].append(claim)
@@ -55,8 +55,8 @@ package final class ClaimLedger {
   /// Returns the oldest claims of a queue whose settlement was not sent, for as long as they are to be acknowledged next
   /// and came in order.
   ///
-  /// The in-flight list has them all, in this order, so if the first and the last are as far apart there as their number
-  /// says, there is no other job between them.
+  /// The in-flight list has them all, in this order. If the distance between the first and the last there equals their count, no
+  /// other job lies between them.
   func takeOldest(queueIndex: Int) -> Run? {
     var run: Run?
     while oldest[queueIndex] < claims[queueIndex].count {

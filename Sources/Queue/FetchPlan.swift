@@ -60,7 +60,7 @@ package struct FetchPlan: Sendable, Equatable {
 
   /// Ends the running claim, which brought `count` jobs. `hasMore`: it ended early, and the queue is not empty.
   ///
-  /// The permits that are left over stay taken only if the action is another claim.
+  /// Unused permits are returned, unless the action is another claim, which keeps them.
   mutating func finishClaim(count: Int, hasMore: Bool = false) -> Action {
     guard case .claiming(let queueIndex, let asked) = phase else { return .wait }
     let left = asked - count

@@ -78,7 +78,7 @@ final class Fetcher {
     for wait in waits { wait.blocked.unblock(through: context.connection) }
   }
 
-  // MARK: - Turns
+  // MARK: - KeyedMutex
 
   private func scheduleTurn() {
     guard !isTurnScheduled else { return }

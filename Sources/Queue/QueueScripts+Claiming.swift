@@ -22,8 +22,8 @@ extension QueueScripts {
   /// the dead letters holds another type, the job goes back to the end of the queue that it came from, or to the other
   /// end of the landing list, so that it does not keep the jobs behind it there.
   ///
-  /// The head of an envelope is put together of texts that are there, as Redis takes longer to write a number than to
-  /// move the job: `tens` changes with every tenth job, and `ends` has the rest.
+  /// The head of an envelope is built from prepared strings, as formatting a number takes Redis longer than moving the job:
+  /// `tens` changes with every tenth job, and `ends` has the rest.
   ///
   /// While the queue is paused nothing is claimed, and what has landed goes back to the front of the queue.
   ///

@@ -21,7 +21,7 @@ extension QueueScripts {
   /// Acknowledges many jobs in their first attempt, each with its record or none.
   ///
   /// Jobs mostly end in the order in which they were claimed. Those that are the oldest of the list leave it together, and
-  /// so their elements, each of which would cost what Lua needs for a text, are not passed. The other jobs are searched.
+  /// so their elements are not passed: Lua would allocate a string for each. The other jobs are searched.
   ///
   /// - `ttl`: that of the records, in ms.
   /// - `count`, `first`, `last`: the number of the oldest jobs, and the first and the last of their elements.

@@ -204,7 +204,7 @@ final class Settler {
   }
 }
 
-/// What is left out of a settlement because this user of Redis may not write it. Redis checks the keys before it runs a
+/// Parts of a settlement that are skipped because this user of Redis lacks the right to write them. Redis checks the keys before it runs a
 /// script, and does not name the key.
 ///
 /// The cases are in the order of the attempts. The last one writes neither events nor the reply.
@@ -287,7 +287,7 @@ struct SettlementBacklog {
     var batch = SettlementBatch()
     batch.acknowledgements.reserveCapacity(entries.count)
     var timeToLive: Duration?
-    // A loop: closures that are isolated check their executor at every call.
+    // A plain loop: an isolated closure checks its executor at every call.
     for entry in entries where !entry.claim.isFenced {
       if mustBeRecorded(entry) {
         batch.unrecorded.append(entry)
@@ -354,7 +354,7 @@ struct AcknowledgeBatch {
     var records: [String] = []
     records.reserveCapacity(listed.count)
     var timeToLive = Duration.zero
-    // A loop: closures that are isolated check their executor at every call.
+    // A plain loop: an isolated closure checks its executor at every call.
     for entry in listed {
       if let record = entry.settlement.record {
         records.append(QueueKeys.result(record.jobID))

@@ -96,7 +96,7 @@ extension Registry {
     /// The bundle id; empty if the device has none.
     package var app: String { metadata?.bundleID ?? "" }
 
-    package var crowd: DeviceCrowd { DeviceCrowd(metadata) }
+    package var limitGroup: DeviceLimitGroup { DeviceLimitGroup(metadata) }
 
     /// Orders entries that do not belong to the user first, then by the time of their registration.
     package func leaves(before other: Member) -> Bool {

@@ -9,37 +9,40 @@ struct DeviceRoom: Sendable {
 
   /// - Parameters:
   ///   - members: the user's devices.
-  ///   - crowd: that of the new device.
+  ///   - limitGroup: that of the new device.
   ///   - tokens: the new device, and one that it replaces. They do not count.
   ///   - hasJoined: whether the new device is in the set already, unless others have removed it.
   ///   - limit: how many devices of one kind a user may have in one app.
   ///
-  /// In all a user may have ``Registry/maximumResolved`` devices. One more, and the oldest of the largest crowd leaves, so
+  /// In all a user may have ``Registry/maximumResolved`` devices. One more, and the oldest of the largest group leaves, so
   /// that no app can remove the devices of one that has fewer.
   init(
-    among members: [Registry.Member], for crowd: DeviceCrowd, except tokens: [String], hasJoined: Bool, limit: Int
+    among members: [Registry.Member], for limitGroup: DeviceLimitGroup, except tokens: [String], hasJoined: Bool,
+    limit: Int
   ) {
     self.members = members
     let joining = hasJoined && !members.contains { tokens.contains($0.token) } ? 0 : 1
     let others = members.filter { $0.metadata != nil && !tokens.contains($0.token) }
-    var crowds = Dictionary(grouping: others.sorted { $0.leaves(before: $1) }, by: \.crowd).mapValues { $0[...] }
-    var own = (crowds[crowd]?.count ?? 0) + joining
+    var limitGroups = Dictionary(grouping: others.sorted { $0.leaves(before: $1) }, by: \.limitGroup).mapValues {
+      $0[...]
+    }
+    var own = (limitGroups[limitGroup]?.count ?? 0) + joining
     var total = others.count + joining
     while leaving.count < Registry.maximumBatch {
-      let crowded = own > limit ? crowd : total > Registry.maximumResolved ? DeviceRoom.largest(crowds) : nil
-      guard let crowded, let member = crowds[crowded]?.popFirst() else { break }
+      let full = own > limit ? limitGroup : total > Registry.maximumResolved ? DeviceRoom.largest(limitGroups) : nil
+      guard let full, let member = limitGroups[full]?.popFirst() else { break }
       leaving.append(member)
       total -= 1
-      if crowded == crowd { own -= 1 }
+      if full == limitGroup { own -= 1 }
     }
   }
 
   /// Whether the user has more than the maximum also when these have left: the rest leaves later.
   var isPartial: Bool { leaving.count == Registry.maximumBatch }
 
-  /// The crowd with most devices; of several the one whose oldest device is the oldest.
-  private static func largest(_ crowds: [DeviceCrowd: ArraySlice<Registry.Member>]) -> DeviceCrowd? {
-    crowds.max { one, other in
+  /// The group with most devices; of several the one whose oldest device is the oldest.
+  private static func largest(_ limitGroups: [DeviceLimitGroup: ArraySlice<Registry.Member>]) -> DeviceLimitGroup? {
+    limitGroups.max { one, other in
       guard one.value.count == other.value.count else { return one.value.count < other.value.count }
       guard let first = one.value.first, let second = other.value.first else { return false }
       return second.leaves(before: first)

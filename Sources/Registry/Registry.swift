@@ -31,7 +31,7 @@ public final class Registry {
   let events: EventLog?
   var largeUsers = LargeUsers()
   /// Large sets are read one at a time.
-  let largeReadings = Turns()
+  let largeReadings = KeyedMutex()
 
   /// Changes devices as the kind of server allows.
   let executor: any DeviceExecutor

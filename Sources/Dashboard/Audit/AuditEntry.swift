@@ -15,8 +15,8 @@ struct AuditEntry: Sendable, Equatable {
   /// `done`, or `refused` or `failed` and the reason.
   var outcome: String
 
-  /// Whether it is about nothing that was done on a page: a refused action, a sign-in or a sign-out.
-  var changesNothing: Bool { isOfAccess || outcome.hasPrefix(AuditEntry.refused) }
+  /// Whether it has no effect: a refused action, a sign-in or a sign-out.
+  var hasNoEffect: Bool { isOfAccess || outcome.hasPrefix(AuditEntry.refused) }
 
   /// Whether it is a sign-in or a sign-out.
   var isOfAccess: Bool { AuditEntry.accessActions.contains(action) }

@@ -60,7 +60,7 @@ final class AuditLog {
   /// Returns false if Redis did not take the entry, which is logged.
   @discardableResult
   func write(_ entry: AuditEntry) async -> Bool {
-    guard entry.changesNothing else { return await append(entry, to: AuditLog.key) }
+    guard entry.hasNoEffect else { return await append(entry, to: AuditLog.key) }
     if timer == nil { timer = .after(AuditLog.window) { [weak self] in self?.endWindow() } }
     guard entry.isOfAccess ? signIns.admits(entry.operator) : refusals.admits(entry.operator) else { return true }
     return await append(entry, to: AuditLog.refusedKey)

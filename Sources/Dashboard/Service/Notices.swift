@@ -3,7 +3,7 @@ import EventLoop
 import JSON
 import Redis
 
-/// Sentences that the page after an action shows once. They wait in Redis, so that they need no cookie and no script.
+/// Flash messages: each is shown once, on the page after an action. They wait in Redis, so that they need no cookie and no script.
 @EventLoop
 struct Notices {
   /// The item of a query that names the notice.

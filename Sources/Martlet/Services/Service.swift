@@ -12,7 +12,7 @@ protocol Service {
   /// Ends the grace time.
   func endGrace()
 
-  /// Closes what other services may have used until now.
+  /// Releases shared resources. Called after every service has stopped.
   func close() async
 }
 

@@ -122,18 +122,18 @@ extension DeviceExecutor {
     _ = try await complete(others.map { ($0.token, .follow(deviceID: phone, from: former, to: owner)) })
   }
 
-  /// Reads the devices of a user, and decides which must make room for one of `crowd`. Removes entries that are not the
+  /// Reads the devices of a user, and decides which must make room for one of `limitGroup`. Removes entries that are not the
   /// user's, up to ``Registry/maximumBatch``. The new device, which may have joined the set already, and one that it
   /// replaces, are `tokens`.
   func room(
-    in user: String, for crowd: DeviceCrowd, except tokens: [String], hasJoined: Bool = false
+    in user: String, for limitGroup: DeviceLimitGroup, except tokens: [String], hasJoined: Bool = false
   ) async throws(RedisError) -> DeviceRoom {
     let all = try await reader.members(of: user)
     let strangers = all.filter { $0.metadata == nil && !tokens.contains($0.token) }.prefix(Registry.maximumBatch)
     if !strangers.isEmpty { _ = try await clean(.user(user), strangers.map(\.removal)) }
     let removed = Set(strangers.map(\.entry))
     return DeviceRoom(
-      among: all.filter { !removed.contains($0.entry) }, for: crowd, except: tokens, hasJoined: hasJoined,
+      among: all.filter { !removed.contains($0.entry) }, for: limitGroup, except: tokens, hasJoined: hasJoined,
       limit: maximumDevices)
   }
 }

@@ -91,7 +91,7 @@ enum DeviceOperation: Sendable, Equatable {
       deviceID: registration.deviceID ?? stored.metadata?.deviceID,
       activity: registration.activity ?? stored.metadata?.activity,
       frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes)
-    let isAdded = stored.metadata == nil || stored.owner != user || stored.crowd != DeviceCrowd(metadata)
+    let isAdded = stored.metadata == nil || stored.owner != user || stored.limitGroup != DeviceLimitGroup(metadata)
     return .write(metadata, over: stored, newOwner: isAdded && !user.isEmpty ? user : nil)
   }
 
@@ -125,7 +125,7 @@ enum DeviceOperation: Sendable, Equatable {
       return .nothing
     }
     metadata.username = owner
-    // However many devices the new owner has: the next registration removes what is too much.
+    // The new owner may exceed the limit here; the next registration trims it.
     return .write(metadata, over: stored)
   }
 

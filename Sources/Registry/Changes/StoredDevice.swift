@@ -29,7 +29,7 @@ struct StoredDevice: Sendable, Equatable {
   var owner: String { metadata?.username ?? "" }
   /// Empty if the device has no app.
   var app: String { metadata?.bundleID ?? "" }
-  var crowd: DeviceCrowd { DeviceCrowd(metadata) }
+  var limitGroup: DeviceLimitGroup { DeviceLimitGroup(metadata) }
   var places: [DeviceSet] { metadata?.places ?? [] }
 
   /// The phone whose tokens change hands when `user` registers this one; nil if none does.

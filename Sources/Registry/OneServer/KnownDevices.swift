@@ -1,5 +1,4 @@
-/// What is stored about devices as far as this process knows: what it found or wrote last, or will have written when the
-/// changes under way are applied.
+/// The last known state of devices: read, written, or expected once the pending changes are applied.
 ///
 /// Others may have changed a device meanwhile: then Redis refuses a change that was decided on this, and returns what is
 /// stored. Redis carries out the changes of a connection in their order, so a change is decided before the one before it

@@ -15,7 +15,7 @@ final class OneServerExecutor: DeviceExecutor {
   private let devices: TransactionSender
   private let makesEvents: Bool
   /// Of users whose devices make room.
-  let turns = Turns()
+  let turns = KeyedMutex()
   private var known = KnownDevices()
 
   init(connection: RedisClient, maximumDevices: Int, events: EventLog?) {
@@ -212,8 +212,8 @@ extension OneServerExecutor {
         // Others of this process would only be in each other's way.
         if !hasTurn { await turns.take(user) }
         hasTurn = true
-        let crowd = step.changes[step.changes.count - 1].result.crowd
-        let read = try await self.room(in: user, for: crowd, except: devices.map(\.token))
+        let limitGroup = step.changes[step.changes.count - 1].result.limitGroup
+        let read = try await self.room(in: user, for: limitGroup, except: devices.map(\.token))
         (room, removed) = try await reduced(read, of: user, removed)
       default:
         let outcome = step.outcome(reply)

@@ -65,8 +65,10 @@ final class ClusterExecutor: DeviceExecutor {
     if let error = outcome.device.error { throw error }
     // A device that the user has in this app and kind already needs no room.
     let (before, device) = (outcome.device.before, outcome.device.after)
-    guard outcome.isOverfull, before.owner != user || before.crowd != device.crowd else { return (outcome.device, 0) }
-    return (outcome.device, try await makeRoom(in: user, for: token, of: device.crowd))
+    guard outcome.isOverfull, before.owner != user || before.limitGroup != device.limitGroup else {
+      return (outcome.device, 0)
+    }
+    return (outcome.device, try await makeRoom(in: user, for: token, of: device.limitGroup))
   }
 
   /// The new token gets its metadata before the current one is removed: after a crash the user has both.
@@ -88,15 +90,17 @@ final class ClusterExecutor: DeviceExecutor {
     }
     // The new device takes the place of the one that it replaces, if that was in the set.
     if removed.left.contains(.user(user)) { return (taken.after, 0) }
-    return (taken.after, try await makeRoom(in: user, for: new, of: taken.after.crowd))
+    return (taken.after, try await makeRoom(in: user, for: new, of: taken.after.limitGroup))
   }
 
   /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most
   /// ``Registry/maximumBatch``.
-  private func makeRoom(in user: String, for token: String, of crowd: DeviceCrowd) async throws(RedisError) -> Int {
+  private func makeRoom(in user: String, for token: String, of limitGroup: DeviceLimitGroup) async throws(RedisError)
+    -> Int
+  {
     var gone = 0
     for _ in 0..<Registry.maximumConflicts {
-      let room = try await room(in: user, for: crowd, except: [token], hasJoined: true)
+      let room = try await room(in: user, for: limitGroup, except: [token], hasJoined: true)
       let leaving = room.leaving.prefix(Registry.maximumBatch - gone)
       guard !leaving.isEmpty else { break }
       // While others remove devices, too, none leaves because of what was read before.

@@ -16,7 +16,7 @@ final class StepRunner {
   /// Nil if no events are written.
   private let events: EventLog?
   /// Of tokens.
-  private let turns = Turns()
+  private let turns = KeyedMutex()
 
   init(connection: RedisClient, events: EventLog?) {
     self.connection = connection

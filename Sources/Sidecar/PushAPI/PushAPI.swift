@@ -22,7 +22,7 @@ struct PushAPI: HTTPAPI {
 
   let context: APIContext
   /// Of users whose test pushes are sent.
-  let turns = Turns(limit: maximumWaiting)
+  let turns = KeyedMutex(limit: maximumWaiting)
   private let gate: UserGate
 
   let routes = [register, unregister, test]

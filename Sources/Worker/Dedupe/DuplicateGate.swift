@@ -3,7 +3,7 @@ import Jobs
 import Queue
 import Redis
 
-/// The gate of `dedupe`: lets one job through for each value within 24 hours, the one whose nonce Redis holds for the value.
+/// The gate of `dedupe`: of the jobs with one value, only the first within 24 hours passes. Redis holds its nonce under the value.
 @EventLoop
 final class DuplicateGate: Gate {
   private static let window = Duration.seconds(24 * 3600)

@@ -298,7 +298,7 @@ extension Delivery {
       return devices.filter { $0.kind == .pushtostart && $0.activity == start.attributesType }
     }
     let kind = job.pushType.kind
-    // A loop: closures that are isolated check their executor at every call.
+    // A plain loop: an isolated closure checks its executor at every call.
     for index in devices.indices where devices[index].kind != kind { return devices.filter { $0.kind == kind } }
     return devices
   }

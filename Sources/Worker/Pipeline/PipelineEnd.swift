@@ -134,7 +134,7 @@ extension Pipeline {
     if let outcome = delivery.outcomeOfMarks(after: extent, isPaused: end?.isPaused == true) {
       return leave(delivery, as: outcome)
     }
-    // Everything was answered, too: nothing is left to decide.
+    // Fast path: every push has its answer, so the tally alone gives the outcome.
     if extent == .complete, let status = delivery.tally.finishedStatus {
       return leave(delivery, as: JobOutcome(status: status, exit: .acknowledge))
     }

@@ -18,7 +18,7 @@ final class PushDraft: Push {
   let content: PushContent
   /// Nil unless the job is a broadcast.
   let page: Page?
-  /// Receives the outcome; nil unless in flight, and for a look, whose ``completion`` does.
+  /// Set while the push is in flight. Nil for a look at the other environment: there ``completion`` gets the outcome.
   var sender: Pipeline?
   /// Nil unless it was sent and has not ended.
   var permit: Permit?

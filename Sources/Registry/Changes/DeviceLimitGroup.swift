@@ -1,7 +1,7 @@
 import PushModel
 
-/// The devices of a user among which one more makes the oldest leave: a phone has one token for each kind.
-package struct DeviceCrowd: Hashable, Sendable {
+/// The devices of a user that share one limit: when one is added beyond it, the oldest is removed. A phone has one token for each kind.
+package struct DeviceLimitGroup: Hashable, Sendable {
   /// Empty for devices without an app.
   let app: String
   let kind: DeviceKind

@@ -1,6 +1,6 @@
-/// Lets those who change the same thing do it one after the other, in the order of their calls.
+/// A mutex per key: callers with the same key run one after the other, in the order of their calls.
 @EventLoop
-public final class Turns {
+public final class KeyedMutex {
   private let limit: Int
   /// Those who wait for each key that is taken.
   private var waiting: [String: [@EventLoop () -> Void]] = [:]
