@@ -67,6 +67,11 @@ enum GatewayCommand: Command {
     }
     var faults: [InvalidValue] = []
     let (worker, _, _) = AllConfiguration.read(EnvironmentReader.processValues, &faults)
+    // Whoever sets a part of a key means to ask with it. Other settings are not needed.
+    let ofKeys = faults.filter { fault in
+      ["APNS_", "MARTLET_APPS"].contains { (APNsSettings.name(of: fault.place) ?? fault.place).hasPrefix($0) }
+    }
+    guard ofKeys.isEmpty else { throw ConfigurationFaults(ofKeys) }
     let bundleID = line.value("app") ?? worker?.worker.bundleID
     let app = worker?.worker.apps.first { $0.bundleIDs.contains(bundleID ?? "") }
     let ofApp = app.flatMap { app in

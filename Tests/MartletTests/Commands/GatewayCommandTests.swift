@@ -53,6 +53,13 @@ import Testing
     #expect(refused.exitCode == 2)
   }
 
+  @Test func `a key without its id is a fault, not a question without a key`() async throws {
+    let child = try await fleet.martlet(["gateway"], environment: ["APNS_KEY_ID": nil])
+    #expect(child.exitCode == 2)
+    #expect(child.lines(of: .error).contains { $0.contains("APNS_KEY_ID: not set") })
+    #expect(child.lines(of: .output).isEmpty)
+  }
+
   @Test func `with a token and a second provider token it asks the rest`() async throws {
     let token = String(repeating: "ab", count: 32)
     let (code, lines) = try await ask(["--token", token, "--renew"])
