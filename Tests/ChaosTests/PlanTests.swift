@@ -79,6 +79,11 @@ struct PlanTests {
     }
   }
 
+  @Test(arguments: FaultKind.onlyByName, [[], ["--cluster"]])
+  func `a kind that only its name brings can be named`(kind: FaultKind, layout: [String]) throws {
+    #expect(try Arguments(parsing: ["--only", "\(kind)"] + layout).kinds == [kind])
+  }
+
   @Test func `only the kinds that were asked for occur`() {
     let steps = Plan(seed: 3, faults: 20, workers: 2, kinds: [.drop, .redisKilled]).steps
     #expect(Set(steps.map(\.kind)) == [.drop, .redisKilled])

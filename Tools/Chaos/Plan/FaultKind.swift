@@ -41,7 +41,7 @@ enum FaultKind: String, CaseIterable, Sendable {
     $0 != .redisFailover && $0.target != .workersRedis && !onlyByName.contains($0)
   }
   /// Those that only `--only` asks for: others would change the plans of published seeds.
-  private static let onlyByName: [FaultKind] = [.environmentChanged, .badConnection]
+  static let onlyByName: [FaultKind] = [.environmentChanged, .badConnection]
   private static let onlyOfCluster: [FaultKind] = [.primaryFailover, .plannedFailover, .queueMoved, .devicesMoved]
 
   enum Target {

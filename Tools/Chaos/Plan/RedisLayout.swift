@@ -6,7 +6,7 @@ enum RedisLayout: Sendable {
   case cluster
 
   /// The faults that it can have, as `--only` names them.
-  var allKinds: [FaultKind] { kinds + [.environmentChanged] }
+  var allKinds: [FaultKind] { kinds + FaultKind.onlyByName }
 
   /// The faults of a run unless others are named.
   var kinds: [FaultKind] {
