@@ -101,9 +101,7 @@ def engine_beside(setup, results, turn, stack):
 def warm(stack):
     """Opens the connection and fills the caches. It is not measured."""
     stack.prepare(user_job(n) for n in range(1000))
-    stack.release()
-    stack.wait_settled()
-    stack.check(1000)
+    stack.run_prepared(1000)
 
 
 def run(stack, results, case, turn, backlog, job, accepted_per_job=1, turns=1):

@@ -127,6 +127,15 @@ class Stack:
         if found != accepted or twice:
             raise Missing(f"{accepted} pushes were due; {found} arrived, {twice} of them twice")
 
+    def run_prepared(self, accepted):
+        """Releases the prepared jobs and checks what arrived. The seconds until the last job was settled."""
+        started = time.monotonic()
+        self.release()
+        self.wait_settled()
+        seconds = time.monotonic() - started
+        self.check(accepted)
+        return seconds
+
     def add_records(self, count):
         """Adds records of earlier jobs, and tables with room for as many again: Redis as it is after a day."""
         def each(action, numbers):

@@ -1,7 +1,6 @@
 """What one connection to APNs carries through Apple's window of 65,535 bytes, and what several do that open while pushes wait."""
 
 import json
-import time
 
 from sinks import Simulator
 from stack import USERS, Stack
@@ -37,11 +36,7 @@ def one(setup, results, round_trip, payload, connections):
     with Stack(setup.programs, sink=sink, APNS_CONNECTIONS_MAX=str(connections)) as stack:
         stack.register_users()
         stack.prepare(job(number, payload) for number in range(count))
-        started = time.monotonic()
-        stack.release()
-        stack.wait_settled()
-        seconds = time.monotonic() - started
-        stack.check(count)
+        seconds = stack.run_prepared(count)
         results.add(
             "window", roundTrip=round_trip, payload=payload, most=connections, opened=stack.sink.ledger()["connections"],
             rate=count / seconds, expected=expected(payload, round_trip))

@@ -21,6 +21,10 @@ extension Registry {
     token current: DeviceToken, with new: DeviceToken, of username: String, now: Int64
   ) async throws(RedisError) -> Device? {
     let (former, next) = (try await executor.entry(of: current), try await executor.entry(of: new))
+    if next == former {
+      let outcome = try await executor.complete(.renew(username, now: now), on: former)
+      return outcome.end == .written ? outcome.after.device : nil
+    }
     let (device, removed) = try await executor.replace(token: former, with: next, of: username, now: now)
     logRemoved(removed, of: username)
     return device?.device

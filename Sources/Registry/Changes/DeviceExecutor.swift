@@ -19,7 +19,7 @@ protocol DeviceExecutor: AnyObject {
   /// Registers a device. Returns how many other devices of the user have made room, too.
   func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int)
 
-  /// Replaces the token of a user's device; `new` may equal `current`. Returns the new device, or nil if the user has no
+  /// Replaces the token of a user's device by another one. Returns the new device, or nil if the user has no
   /// device `current`, and how many other devices have made room.
   func replace(
     token current: String, with new: String, of user: String, now: Int64

@@ -173,10 +173,6 @@ extension OneServerExecutor {
   func replace(
     token current: String, with new: String, of user: String, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
-    if new == current {
-      let outcome = try await complete(.renew(user, now: now), on: current)
-      return (outcome.end == .written ? outcome.after : nil, 0)
-    }
     let (outcome, removed) = try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
       guard devices[0].owner == user, let metadata = devices[0].exchanged(at: now) else { return nil }
       var leaving = DeviceOperation.unregister(user, reason: RemovalCause.replaced).decide(devices[0])

@@ -75,10 +75,6 @@ final class ClusterExecutor: DeviceExecutor {
   func replace(
     token current: String, with new: String, of user: String, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
-    if new == current {
-      let outcome = try await complete(.renew(user, now: now), on: current)
-      return (outcome.end == .written ? outcome.after : nil, 0)
-    }
     let stored = try await reader.device(current)
     guard stored.owner == user, let metadata = stored.exchanged(at: now) else { return (nil, 0) }
     let taken = try await complete(.take(metadata), on: new)

@@ -41,9 +41,6 @@ final class ActivityContent: SentContent {
     self.activities = activities
   }
 
-  /// The nonce of the job's envelope.
-  var nonce: String { delivery.claim.envelope.nonce ?? "" }
-
   private var newest: ActivityState.Newest? { if case .newest(let newest) = kind { newest } else { nil } }
 
   private var channel: Channel? { if case .start(let channel) = kind { channel } else { nil } }
@@ -85,7 +82,7 @@ final class ActivityContent: SentContent {
   }
 
   private func report(_ outcome: JobOutcome) -> ActivityRequest? {
-    let turn = delivery.turn
+    let (nonce, turn) = (delivery.nonce, delivery.turn)
     switch kind {
     case .tokens: return nil
     case .start: return refused.isEmpty ? nil : .giveBack(nonce: nonce, turn: turn, phones: refused)

@@ -122,7 +122,7 @@ final class ActivityGate: Gate {
   /// The activity has no token yet: the state waits for one.
   private func wait(_ delivery: Delivery, _ content: ActivityContent, _ answer: @escaping Answer) {
     let now = Clock.unixMilliseconds
-    activities.ask(content.id, .wait(nonce: content.nonce, turn: delivery.turn)) { result in
+    activities.ask(content.id, .wait(nonce: delivery.nonce, turn: delivery.turn)) { result in
       switch result {
       case .failure, .success(.superseded): answer(GateAnswer(result))
       case .success:
@@ -140,8 +140,7 @@ final class ActivityGate: Gate {
       delivery.targets = []
       return answer(.go)
     }
-    let nonce = delivery.claim.envelope.nonce ?? ""
-    activities.ask(id, .refresh(device.inActivity, nonce: nonce, turn: delivery.turn)) { [self] result in
+    activities.ask(id, .refresh(device.inActivity, nonce: delivery.nonce, turn: delivery.turn)) { [self] result in
       switch result {
       case .success(.newest(let newest)):
         delivery.ownContent = ActivityContent(
@@ -220,10 +219,12 @@ extension GateAnswer {
 }
 
 extension Delivery {
+  /// The nonce of the job's envelope.
+  var nonce: String { claim.envelope.nonce ?? "" }
+
   /// The job as the activity's state knows it; nil unless it starts, updates or ends one.
   func activityJob(queue: String) -> ActivityJob? {
     guard case .activity(let activity, let notification) = job.content else { return nil }
-    let nonce = claim.envelope.nonce ?? ""
     let first = FirstClaim(nonce: nonce)
     let enqueuedAt = job.enqueued ?? first?.at ?? claim.claimedAt
     return ActivityJob(

@@ -104,38 +104,39 @@ private final class DirectAttempt {
     let device = devices[place.index]
     let app = composer.bundleID(of: device) ?? ""
     let topic = PushType.alert.topic(bundleID: app)
-    let isLastToAsk = place.first != nil || composer.clientElsewhere(of: app, than: place.environment) == nil
+    let elsewhere = place.first == nil ? composer.clientElsewhere(of: app, than: place.environment) : nil
     let push = Push(
       token: device.token.text, apnsID: place.apnsID,
       shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
       owner: device.owner,
-      evidence: device.evidence(of: .alert, app: app, isLastToAsk: isLastToAsk))
+      evidence: device.evidence(of: .alert, app: app, isLastToAsk: elsewhere == nil))
     push.completion = { [self] sent in
-      guard answered(sent, push, place, isLastToAsk: isLastToAsk) else { return }
+      guard answered(sent, push, place, elsewhere: elsewhere) else { return }
       sendNext()
       endIfDone()
     }
     place.client.send(push)
   }
 
-  /// Returns false if the push is sent to the other environment now.
-  private func answered(_ sent: SendOutcome, _ push: Push, _ place: DirectPush, isLastToAsk: Bool) -> Bool {
+  /// Returns false if the push is sent to the other environment now, through `elsewhere`.
+  private func answered(
+    _ sent: SendOutcome, _ push: Push, _ place: DirectPush, elsewhere: APNsClient?
+  ) -> Bool {
     guard waiting != nil else { return true }
     let device = devices[place.index]
     let app = composer.bundleID(of: device) ?? ""
     let answer = PushAnswer(
       sent, to: push, device, bundleID: app, defaultBundleID: composer.bundleID, through: place.client)
-    if !isLastToAsk, sent.isBadDeviceToken,
-      let client = composer.clientElsewhere(of: app, than: place.environment)
-    {
+    if sent.isBadDeviceToken, let elsewhere {
       send(
         DirectPush(
-          index: place.index, client: client, environment: place.environment.other, apnsID: place.apnsID, first: answer)
+          index: place.index, client: elsewhere, environment: place.environment.other, apnsID: place.apnsID,
+          first: answer)
       )
       return false
     }
     let result =
-      place.first.map { AnsweredPush(first: $0, second: answer) } ?? AnsweredPush(answer, isLastToAsk: isLastToAsk)
+      place.first.map { AnsweredPush(first: $0, second: answer) } ?? AnsweredPush(answer, isLastToAsk: elsewhere == nil)
     if case .stale(let since) = result.outcome,
       let gone = StaleDevice(device, unregisteredSince: since, reason: result.sent.reason)
     {

@@ -71,10 +71,12 @@ final class SendWindow {
 
   /// Gives back the permit of a job or a push. Permits of claimed jobs are given back nowhere else.
   func giveBack(_ permit: consuming Permit?) {
-    if permit != nil { giveBack(1) }
+    if let permit { permits.release(permit) }
   }
 
-  private func giveBack(_ count: Int) {
+  /// Gives back the permits that jobs of the lane have kept.
+  private func giveBackHeld(by lane: AppLane) {
+    let count = lane.takeAllHeld()
     if count > 0 { permits.release(count) }
   }
 
@@ -117,7 +119,7 @@ final class SendWindow {
       lane.hasTurn = false
     }
     waiting = FrontQueue()
-    for lane in lanes.all { giveBack(lane.takeAllHeld()) }
+    for lane in lanes.all { giveBackHeld(by: lane) }
     return left
   }
 
@@ -180,7 +182,7 @@ final class SendWindow {
       shares.stopped(waiting: job.bytes, &lane.app)
       last.append(job)
     }
-    giveBack(lane.takeAllHeld())
+    giveBackHeld(by: lane)
     return last.reversed().compactMap { job in job.drafts.first.map { postpone($0.delivery, lane) } }
   }
 
