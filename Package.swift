@@ -25,6 +25,40 @@ func tests(_ module: String, _ dependencies: [Target.Dependency] = []) -> Target
     name: "\(module)Tests", dependencies: [.byName(name: module)] + dependencies, swiftSettings: strict)
 }
 
+/// A feature that the program can be built without: `Sources/Parts/NAME`, with its tests in the folder `Tests`.
+struct Part {
+  let name: String
+  let dependencies: [Target.Dependency]
+  let tests: [Target.Dependency]
+
+  var product: Target.Dependency { .byName(name: name) }
+
+  var targets: [Target] {
+    let path = "Sources/Parts/\(name)"
+    return [
+      .target(
+        name: name, dependencies: dependencies + ["EventLoop", "Program"], path: path, exclude: ["Tests"],
+        swiftSettings: strict),
+      .testTarget(
+        name: "\(name)Tests", dependencies: dependencies + [product, "EventLoop", "Program"] + tests,
+        path: "\(path)/Tests", swiftSettings: strict),
+    ]
+  }
+}
+
+let parts = [
+  Part(
+    name: "Gorush",
+    dependencies: ["Credentials", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Sidecar"],
+    tests: ["FleetSupport", "SidecarSupport", "TestSupport"]),
+  Part(
+    name: "Matrix",
+    dependencies: [
+      "Credentials", "HTTPServer", "JSON", "Jobs", "PushModel", "Redis", "Registry", "Sidecar", "Telemetry",
+    ],
+    tests: ["Crypto", "FleetSupport", "Queue", "SidecarSupport", "TestSupport"]),
+]
+
 let package = Package(
   name: "martlet",
   products: [
@@ -92,13 +126,21 @@ let package = Package(
         "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
+    // What the program and its parts share.
+    module(
+      "Program",
+      [
+        "APNs", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Jobs",
+        "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+      ]),
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient", "HTTPServer",
+        "Program", "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient",
+        "HTTPServer",
         "JSON", "Jobs", "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
         "Worker",
-      ],
+      ] + parts.map(\.product),
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
@@ -120,6 +162,21 @@ let package = Package(
     .target(
       name: "RedisSupport", dependencies: ["EventLoop", "Redis", "Telemetry", "TestSupport"],
       path: "Tests/RedisSupport", swiftSettings: strict),
+    .target(
+      name: "SidecarSupport",
+      dependencies: [
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Jobs", "PushModel", "Redis", "RedisSupport",
+        "Registry", "Sidecar", "Telemetry", "TestSupport",
+      ],
+      path: "Tests/SidecarSupport", swiftSettings: strict),
+    // The program's processes.
+    .target(
+      name: "FleetSupport",
+      dependencies: [
+        "Credentials", "EventLoop", "JSON", "Jobs", "Operations", "Queue", "Redis", "RedisSupport", "Registry",
+        "TestSupport",
+      ],
+      path: "Tests/FleetSupport", swiftSettings: strict),
     .target(
       name: "RegistrySupport",
       dependencies: [
@@ -172,7 +229,7 @@ let package = Package(
       [
         "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel",
         "Queue", "Redis",
-        "RedisSupport", "Registry", "Telemetry", "TestSupport",
+        "RedisSupport", "Registry", "SidecarSupport", "Telemetry", "TestSupport",
       ]),
     tests(
       "Dashboard",
@@ -193,10 +250,18 @@ let package = Package(
       "Martlet",
       [
         "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
-        "Operations", "Policy", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "Telemetry",
-        "TestSupport", "Worker",
+        "FleetSupport", "Operations", "Policy", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry",
+        "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
-  ],
+    // All parts together.
+    .testTarget(
+      name: "PartsTests",
+      dependencies: [
+        "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Martlet", "Program", "PushModel",
+        "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport", "Telemetry", "TestSupport",
+      ],
+      path: "Tests/PartsTests", swiftSettings: strict),
+  ] + parts.flatMap(\.targets),
   swiftLanguageModes: [.v6]
 )
 
@@ -205,6 +270,9 @@ let fuzzed: [Target.Dependency] = [
   "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Operations", "Policy", "PushModel",
   "Queue", "Redis", "Registry", "Sidecar",
 ]
+
+/// So that the inputs of absent parts are left out.
+let definitions = parts.map { SwiftSetting.define("PART_\($0.name.uppercased())") }
 
 /// What calls C, and what its tests need.
 let sanitized: Set = [
@@ -219,16 +287,16 @@ case "fuzz":
   package.products.append(.executable(name: "martlet-fuzz", targets: ["Fuzz"]))
   package.targets.append(
     .executableTarget(
-      name: "Fuzz", dependencies: fuzzed, path: "Tests/Fuzz",
+      name: "Fuzz", dependencies: fuzzed + parts.map(\.product), path: "Tests/Fuzz",
       exclude: ["Replay", "State", "corpus", "dictionaries", "run"],
-      sources: ["Targets", "Engine"], swiftSettings: strict))
+      sources: ["Targets", "Engine"], swiftSettings: strict + definitions))
 case "sanitize":
   package.products.removeAll { $0.name != "apns-simulator" }
   package.targets.removeAll { !sanitized.contains($0.name) }
 default:
   package.targets.append(
     .testTarget(
-      name: "FuzzTests", dependencies: fuzzed, path: "Tests/Fuzz",
+      name: "FuzzTests", dependencies: fuzzed + parts.map(\.product), path: "Tests/Fuzz",
       exclude: ["Engine", "State", "corpus", "dictionaries", "run"], sources: ["Targets", "Replay"],
-      swiftSettings: strict))
+      swiftSettings: strict + definitions))
 }

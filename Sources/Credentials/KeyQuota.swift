@@ -34,6 +34,6 @@ public enum KeyScope: String, Sendable, CaseIterable {
   case tokens
   /// `/newpush`: a broadcast.
   case push
-  /// Jobs to any device: `/api/push` and `/api/stat/app` of the gorush API.
+  /// Jobs to any device: an API that enqueues jobs.
   case jobs
 }

@@ -17,9 +17,9 @@ public enum LimitedAction: String, Sendable {
   case registration = "register"
   /// A request to `/api/push/test`.
   case testPush = "test"
-  /// A request to `/newtoken` or `/newpush`.
+  /// A request to `/newtoken`, `/newpush` or another API that enqueues jobs.
   case broadcast
-  /// A notification of a Matrix homeserver.
+  /// A notification of another server.
   case notification
   /// A notification for a device.
   case notificationOfDevice = "notification:device"

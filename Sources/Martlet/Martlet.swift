@@ -1,3 +1,4 @@
+import Program
 import Dispatch
 import EventLoop
 import Telemetry
@@ -9,12 +10,13 @@ import Telemetry
 /// The program `martlet`, which runs one of its commands.
 @main
 enum Martlet {
-  static let commands: [any Command.Type] = [
-    WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
-    StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
-    BroadcastCommand.self, ChannelsCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
-    DoctorCommand.self, GatewayCommand.self, HealthCommand.self,
-  ]
+  static let commands: [any Command.Type] =
+    [
+      WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
+      StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
+      BroadcastCommand.self, ChannelsCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
+      DoctorCommand.self, GatewayCommand.self, HealthCommand.self,
+    ] + Parts.all.flatMap { $0.commands }
 
   static func main() {
     Console.holdStandardDescriptors()
@@ -24,7 +26,7 @@ enum Martlet {
     if let name = words.first, services.contains(name) {
       Signals.listen(to: ServiceSignal.numbers) { ServiceSignal.receive($0) }
     }
-    PolicySettings.adoptTimeZone(EnvironmentReader.processValues)
+    PolicySettings.adoptTimeZone(ProcessEnvironment.processValues)
     signal(SIGPIPE, SIG_IGN)
     EventLoop.start {
       let code = await run(words).rawValue
@@ -53,8 +55,9 @@ enum Martlet {
       Console.print(command.help)
       return .done
     }
+    let environment = ProcessEnvironment(ProcessEnvironment.processValues, settingsOfParts: Parts.settings)
     do {
-      return try await command.run(Array(words.dropFirst()))
+      return try await command.run(Array(words.dropFirst()), environment)
     } catch let faults as ConfigurationFaults {
       Console.complain(faults.text)
       return .wrongUsage
@@ -89,8 +92,4 @@ enum Martlet {
 
       """
   }
-}
-
-enum Version {
-  static let current = "1.1.0"
 }

@@ -1,9 +1,9 @@
-import Activities
+package import Activities
 public import Credentials
 public import EventLoop
 public import Events
 public import Jobs
-import Queue
+package import Queue
 public import Redis
 public import Registry
 public import Telemetry
@@ -14,8 +14,8 @@ public struct Backend {
   public let connection: RedisClient
   public let registry: Registry
   public let credentials: Credentials
-  let notifications: NotificationLog
-  let activities: Activities
+  package let notifications: NotificationLog
+  package let activities: Activities
   /// Reads the file at ``SidecarConfiguration/backupPath``. Nil disables the import.
   public var backupImport: BackupImport?
 
@@ -45,22 +45,22 @@ public protocol DirectSender {
 
 /// What every API needs to carry out a request.
 @EventLoop
-struct APIContext {
+package struct APIContext {
   /// What needs Redis.
-  struct Storage {
-    let backend: Backend
-    let access: Access
+  package struct Storage {
+    package let backend: Backend
+    package let access: Access
   }
 
-  let configuration: SidecarConfiguration
+  package let configuration: SidecarConfiguration
   /// Nil if Redis is not configured.
-  let storage: Storage?
+  package let storage: Storage?
   /// Nil if APNs is not configured.
-  let sender: (any DirectSender)?
-  let log: Log
+  package let sender: (any DirectSender)?
+  package let log: Log
 
   /// Throws 500 if Redis is not configured.
-  func requireStorage() throws(Refusal) -> Storage {
+  package func requireStorage() throws(Refusal) -> Storage {
     guard let storage else {
       throw .notConfigured("Redis", missing: configuration.missingRedisVariables, "set REDIS_URL")
     }

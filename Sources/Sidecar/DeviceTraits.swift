@@ -1,17 +1,17 @@
-import JSON
-import PushModel
-import Registry
+package import JSON
+package import PushModel
+package import Registry
 
 /// What a registration says about its device beside the token, in the same fields of every API. Nil: nothing.
-struct DeviceTraits: Equatable {
-  let bundleID: String?
-  let environment: PushEnvironment?
-  let kind: DeviceKind?
+package struct DeviceTraits: Equatable {
+  package let bundleID: String?
+  package let environment: PushEnvironment?
+  package let kind: DeviceKind?
   /// The phone.
-  let deviceID: String?
+  package let deviceID: String?
 
   /// Null and an empty string count as absent. Throws 400 for a value that is not allowed.
-  init(_ body: JSONValue) throws(Refusal) {
+  package init(_ body: JSONValue) throws(Refusal) {
     bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
     environment = try DeviceTraits.value(body, "environment", "production, sandbox or development") {
       PushEnvironment(named: $0)
@@ -26,7 +26,7 @@ struct DeviceTraits: Equatable {
     }
   }
 
-  var isEmpty: Bool { bundleID == nil && environment == nil && kind == nil && deviceID == nil }
+  package var isEmpty: Bool { bundleID == nil && environment == nil && kind == nil && deviceID == nil }
 
   private static func value<Value>(
     _ body: JSONValue, _ field: String, _ expected: @autoclosure () -> String, _ read: (String) -> Value?
@@ -41,7 +41,7 @@ struct DeviceTraits: Equatable {
 
 extension Registration {
   /// A registration for `bundleID`, with what the request says beside it.
-  init(
+  package init(
     token: DeviceToken, username: String, platform: Platform, bundleID: String?, isBundleAssumed: Bool,
     _ traits: DeviceTraits, now: Int64
   ) {

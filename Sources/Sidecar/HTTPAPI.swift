@@ -17,12 +17,16 @@ package protocol HTTPAPI {
   /// Carries out a request for one of ``routes``.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse
 
+  /// Reads the files of the API again, on SIGHUP. Nil if it has none.
+  var reload: (@EventLoop () -> Void)? { get }
+
   /// Renders a refusal in the form of the API's document. The request may be one that never reached ``respond(to:)``.
   func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse
 }
 
 extension HTTPAPI {
   package var roots: [String] { [] }
+  package var reload: (@EventLoop () -> Void)? { nil }
 
   package func needsBody(_ request: SidecarRequest) -> Bool { false }
 }

@@ -1,11 +1,11 @@
-import EventLoop
+package import EventLoop
 package import HTTPServer
-import JSON
-import Redis
+package import JSON
+package import Redis
 
 /// Why a request was not carried out. Each API renders it in the form of its document.
 package struct Refusal: HTTPRefusal {
-  enum Reason: Equatable {
+  package enum Reason: Equatable {
     /// Malformed HTTP, or a query that cannot be read.
     case malformed
     /// The body is not a JSON object.
@@ -26,57 +26,57 @@ package struct Refusal: HTTPRefusal {
     case unavailable
   }
 
-  let reason: Reason
+  package let reason: Reason
   /// The fault, in a few words.
-  let error: String
+  package let error: String
   /// The exact fault, where it is, and what was expected.
-  var message: String?
+  package var message: String?
   /// Further members of the push API's answer.
-  var members: JSONObject = [:]
-  var headers: [(name: String, value: String)] = []
+  package var members: JSONObject = [:]
+  package var headers: [(name: String, value: String)] = []
   /// The fault of Redis that caused the refusal. For the log only.
-  var cause: RedisError?
+  package var cause: RedisError?
 
   /// Without `error` the text is the usual one of the reason.
-  init(_ reason: Reason, _ error: String? = nil, _ message: String? = nil) {
+  package init(_ reason: Reason, _ error: String? = nil, _ message: String? = nil) {
     self.reason = reason
     self.error = error ?? reason.form.text
     self.message = message
   }
 
-  var status: Int { reason.form.status }
+  package var status: Int { reason.form.status }
 
   package var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
 }
 
 extension Refusal {
-  static func invalid(_ field: String, _ error: String, _ message: String? = nil) -> Refusal {
+  package static func invalid(_ field: String, _ error: String, _ message: String? = nil) -> Refusal {
     Refusal(.invalid(field: field), error, message)
   }
 
   /// - Parameter allowed: the value of the header field `Allow`.
-  static func methodNotAllowed(_ allowed: String, _ message: String? = nil) -> Refusal {
+  package static func methodNotAllowed(_ allowed: String, _ message: String? = nil) -> Refusal {
     Refusal(.methodNotAllowed, nil, message).with([("Allow", allowed)])
   }
 
   /// - Parameter seconds: the value of the header field `Retry-After`.
-  static func tooManyRequests(_ message: String? = nil, after seconds: Int) -> Refusal {
+  package static func tooManyRequests(_ message: String? = nil, after seconds: Int) -> Refusal {
     Refusal(.tooManyRequests, nil, message).with([("Retry-After", String(seconds))])
   }
 
-  static func unavailable(_ message: String, after seconds: Int) -> Refusal {
+  package static func unavailable(_ message: String, after seconds: Int) -> Refusal {
     Refusal(.unavailable, nil, message).with([("Retry-After", String(seconds))])
   }
 
   /// - Parameter missing: the settings that are missing.
-  static func notConfigured(_ service: String, missing: [String], _ fix: String) -> Refusal {
+  package static func notConfigured(_ service: String, missing: [String], _ fix: String) -> Refusal {
     var refusal = Refusal(.notConfigured(service: service), nil, "\(service) is not configured: \(fix)")
     refusal.members = ["missingEnvVars": missing]
     return refusal
   }
 
   /// The refusal of a request that the server did not read completely, from the status that it chose.
-  init(unread status: Int) {
+  package init(unread status: Int) {
     switch status {
     case 413: self.init(.bodyTooLarge, nil, "at most 65536 bytes")
     case 431: self.init(.headTooLarge, nil, "at most 100 fields, 16384 bytes")
@@ -85,7 +85,7 @@ extension Refusal {
     }
   }
 
-  init(_ fault: RedisError) {
+  package init(_ fault: RedisError) {
     let message =
       switch fault {
       case .outcomeUnknown: "Redis did not answer in time: whether it was done is not known"
@@ -98,7 +98,7 @@ extension Refusal {
   }
 
   /// Returns the refusal with additional header fields.
-  func with(_ fields: [(name: String, value: String)]) -> Refusal {
+  package func with(_ fields: [(name: String, value: String)]) -> Refusal {
     var refusal = self
     refusal.headers += fields
     return refusal
@@ -107,7 +107,7 @@ extension Refusal {
 
 /// Returns the value of a call to Redis. Throws a refusal if the call fails.
 @EventLoop
-func refusingFaults<Value>(
+package func refusingFaults<Value>(
   _ call: @autoclosure () async throws(RedisError) -> Value
 ) async throws(Refusal) -> Value {
   do { return try await call() } catch { throw Refusal(error) }
@@ -117,7 +117,7 @@ func refusingFaults<Value>(
 
 extension Refusal {
   /// `{"error"}` and ``members``: the form of the push API and of paths that belong to no API.
-  var response: HTTPResponse {
+  package var response: HTTPResponse {
     let text =
       switch reason {
       case .bodyTooLarge: "Request body is too large (max 65536 bytes)"
@@ -130,12 +130,12 @@ extension Refusal {
   }
 
   /// `{"error","message"?}`: the form of the device API and the broadcast API.
-  var responseWithMessage: HTTPResponse {
+  package var responseWithMessage: HTTPResponse {
     response(error: error, ["message": message])
   }
 
   /// `{"error"}` and `members`, with the status and the header fields of the refusal.
-  func response(error: String, _ members: JSONObject = [:]) -> HTTPResponse {
+  package func response(error: String, _ members: JSONObject = [:]) -> HTTPResponse {
     var response = HTTPResponse.json(["error": error] + members, status: status)
     response.headers += headers
     return response
@@ -163,7 +163,7 @@ extension Refusal.Reason {
 
 extension HTTPResponse {
   /// Returns the response with additional header fields.
-  func with(_ fields: [(name: String, value: String)]) -> HTTPResponse {
+  package func with(_ fields: [(name: String, value: String)]) -> HTTPResponse {
     var response = self
     response.headers += fields
     return response

@@ -1,14 +1,14 @@
-import HTTPServer
-import JSON
+package import HTTPServer
+package import JSON
 
 /// Reads the body of a request.
-enum RequestBody {
+package enum RequestBody {
   /// How much of the sender's text an answer may quote. Scalars, because a character may be as long as the body.
   private static let maximumQuote = 200
 
   /// Returns the body as a JSON object, for any content type: many clients send another one. `types` ends the message about a
   /// body that is not JSON.
-  static func object(_ body: [UInt8], of types: String = ", of any content type") throws(Refusal) -> JSONValue {
+  package static func object(_ body: [UInt8], of types: String = ", of any content type") throws(Refusal) -> JSONValue {
     let value: JSONValue
     do {
       value = try JSONValue(parsing: body)
@@ -21,7 +21,7 @@ enum RequestBody {
 
   /// Returns the body as a JSON object. The body may also be a form, of which each field becomes a string. A body that begins
   /// with a brace is JSON in any case, because some tools send the content type of a form by default.
-  static func objectOrForm(_ request: HTTPRequest) throws(Refusal) -> JSONValue {
+  package static func objectOrForm(_ request: HTTPRequest) throws(Refusal) -> JSONValue {
     let type = request.headers["content-type"]?.lowercased() ?? ""
     let first = request.body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
     guard type.hasPrefix("application/x-www-form-urlencoded"), first != UInt8(ascii: "{") else {

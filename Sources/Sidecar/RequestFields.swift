@@ -1,10 +1,10 @@
-import JSON
-import PushModel
+package import JSON
+package import PushModel
 import Telemetry
 
 /// Checks the fields of requests. Each function takes the value that was sent, or nil.
-enum RequestFields {
-  static let deviceTokenFormat = "Invalid device token format (must be 64-character hex string)"
+package enum RequestFields {
+  package static let deviceTokenFormat = "Invalid device token format (must be 64-character hex string)"
 
   /// Characters of a user id.
   private static let userIDLength = 1...256
@@ -16,7 +16,7 @@ enum RequestFields {
   private static let maximumTokenTextBytes = 2048
 
   /// Returns a token of 64 hexadecimal digits.
-  static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
+  package static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
     guard let value, hexDigits.accepts(value), value.utf8.count == hexTokenDigits else {
       throw .invalid(field, deviceTokenFormat, field)
     }
@@ -24,7 +24,7 @@ enum RequestFields {
   }
 
   /// Returns a token of 20 to 512 characters. Accepts the description of iOS data, `<abcd 1234 …>`, too.
-  static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
+  package static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
     let value = value ?? ""
     let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
     guard DeviceToken.isWellFormed(token) else {
@@ -34,7 +34,7 @@ enum RequestFields {
   }
 
   /// Returns a user id trimmed and in lower case, as in the registry.
-  static func userID(_ value: String?) throws(Refusal) -> String {
+  package static func userID(_ value: String?) throws(Refusal) -> String {
     let id = Username.normalized(value ?? "")
     guard userIDLength.contains(id.unicodeScalars.count), !id.unicodeScalars.contains(where: \.isControl) else {
       throw .invalid(
@@ -45,7 +45,7 @@ enum RequestFields {
 
   /// Returns the id of a user who may be new: one that shows as it is. Users from before, whose names may contain format
   /// characters, are still found.
-  static func newUserID(_ value: String?) throws(Refusal) -> String {
+  package static func newUserID(_ value: String?) throws(Refusal) -> String {
     let id = try userID(value)
     guard TerminalText.line(id) == id else {
       throw .invalid(
@@ -56,7 +56,7 @@ enum RequestFields {
   }
 
   /// Returns nil if the bundle id is missing, null or empty.
-  static func bundleID(_ value: JSONValue?, _ field: String) throws(Refusal) -> String? {
+  package static func bundleID(_ value: JSONValue?, _ field: String) throws(Refusal) -> String? {
     guard let value, value != .null, value != .string("") else { return nil }
     guard let id = value.string, BundleID.isWellFormed(id) else {
       throw .invalid(field, "Invalid bundleId", "\(field): expected 1 to 200 letters, digits or any of ._-")
@@ -65,14 +65,14 @@ enum RequestFields {
   }
 
   /// Returns an APNs device token of 20 to 200 hexadecimal digits in lower case, or nil if `text` is not one.
-  static func lowercasedHex(_ text: String) -> String? {
+  package static func lowercasedHex(_ text: String) -> String? {
     hexDigits.accepts(text) ? text.lowercased() : nil
   }
 }
 
 extension StringProtocol {
   /// The text without surrounding white space, as JavaScript's `trim` returns it.
-  var trimmed: String {
+  package var trimmed: String {
     let scalars = unicodeScalars
     guard scalars.first?.isTrimmed == true || scalars.last?.isTrimmed == true else { return String(self) }
     var start = startIndex

@@ -29,8 +29,8 @@ extension Sidecar {
           "martlet_http_request_seconds", help: "Time from a complete request to its answer.")), log: log)
   }
 
-  /// Replaces the apps of the Matrix push gateway, if that is served.
-  package func replace(matrixApps: MatrixApps) { site.matrix?.apps = matrixApps }
+  /// What SIGHUP calls: each reads the files of an API again.
+  package var reloads: [@EventLoop () -> Void] { site.apis.compactMap(\.reload) }
 
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse { site.operations.readiness(isStopping: isStopping) }
@@ -47,20 +47,18 @@ package struct SidecarSite: HTTPSite {
   private static let patience = Duration.seconds(5)
 
   let operations: OperationsAPI
-  let matrix: MatrixAPI?
-  private let apis: [any HTTPAPI]
+  fileprivate let apis: [any HTTPAPI]
   private let connection: RedisClient?
   private let startedAt = ContinuousClock.now
 
   init(_ context: APIContext) {
     operations = OperationsAPI(context: context)
-    matrix = MatrixAPI(context)
     connection = context.storage?.backend.connection
-    let always: [any HTTPAPI] = [
+    let own: [any HTTPAPI] = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
-      InstanceAPI(context: context), ActivityAPI(context), GorushAPI(context: context),
+      InstanceAPI(context: context), ActivityAPI(context),
     ]
-    apis = always + [matrix].compactMap { $0 }
+    apis = own + context.configuration.apis.map { $0(context) }
     router = HTTPRouter(
       apis.flatMap { api in api.routes.map { ($0, api) } }, maximumPathBytes: SidecarSite.maximumPathBytes)
   }

@@ -1,9 +1,7 @@
 public import Credentials
+import EventLoop
 public import HTTPServer
 public import PushModel
-
-/// Who may use the gorush API: nobody, those with an API key of the scope `jobs`, everyone.
-public enum GorushAccess: String, Sendable, CaseIterable { case off, key, open }
 
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
@@ -33,18 +31,31 @@ public struct SidecarConfiguration: Sendable {
   public var testLimit: WindowLimit?
   /// Requests to `/newtoken` and `/newpush` with an API key, or of a client address if no key is required.
   public var broadcastLimit: WindowLimit?
-  /// The apps of the Matrix push gateway. Nil: it is not served.
-  public var matrixApps: MatrixApps?
-  /// Notifications of Matrix homeservers with one address: a large one has thousands of users.
+  /// Notifications of other servers with one address: a large one has thousands of users.
   public var notificationLimit: WindowLimit? = WindowLimit(30_000, per: .seconds(60))
-  /// Notifications of Matrix homeservers for one device.
+  /// Notifications of other servers for one device.
   public var deviceNotificationLimit: WindowLimit? = WindowLimit(300, per: .seconds(60))
-  /// Who may use the gorush API.
-  public var gorush = GorushAccess.off
-  /// The version of the program, for clients of the gorush API.
+  /// The version of the program.
   public var version = ""
   /// The queue of the jobs that are enqueued.
   public var queue = "push:jobs"
+
+  /// Makes further APIs.
+  package var apis: [@EventLoop @Sendable (APIContext) -> any HTTPAPI] = []
+  /// The settings that let anybody do something without a credential, and what.
+  public var openDoors: [OpenDoor] = []
+
+  /// What a setting lets anybody do who reaches the sidecar.
+  public struct OpenDoor: Sendable {
+    public let setting: String
+    /// As in "lets anybody push to any token".
+    public let harm: String
+
+    public init(_ setting: String, _ harm: String) {
+      self.setting = setting
+      self.harm = harm
+    }
+  }
 
   public init(listener: HTTPServerConfiguration) {
     self.listener = listener

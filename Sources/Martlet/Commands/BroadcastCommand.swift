@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import JSON
 import Jobs
@@ -31,7 +32,7 @@ enum BroadcastCommand: Command {
 
   private static let listLimit = 50
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["queue", "limit", "by"], flags: ["json"])
     let verb = line.positional.first ?? ""
     let verbs = ["list", "show", "pause", "resume", "cancel"]
@@ -41,7 +42,7 @@ enum BroadcastCommand: Command {
     let id = line.positional.count == 2 ? line.positional[1] : ""
     guard verb == "list" || Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     let limit = try line.integer("limit", in: 1...1000) ?? listLimit
-    let configuration = try ClientConfiguration()
+    let configuration = try ClientConfiguration(environment)
     let queues = try configuration.queues(of: line)
     let operatorName = line.operatorName
     return try await configuration.withConnection { connection in

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import Jobs
 import Operations
@@ -26,13 +27,13 @@ enum CancelCommand: Command {
   private static let patience = Duration.seconds(5)
   private static let pause = Duration.milliseconds(100)
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["queue"], flags: ["json"])
     guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
     let id = line.positional[0]
     guard Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     var recordTimeToLive = Duration.seconds(24 * 3600)
-    let configuration = try ClientConfiguration { reader in
+    let configuration = try ClientConfiguration(environment) { reader in
       recordTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: recordTimeToLive)
     }
     let queues = try configuration.queues(of: line)

@@ -1,3 +1,4 @@
+import Program
 import APNs
 import EventLoop
 import JSON
@@ -44,7 +45,7 @@ enum ChannelsCommand: Command {
     let line: CommandLineWords
   }
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["app", "storage", "id", "environment"], flags: ["json"])
     let verb = line.positional.first ?? ""
     guard ["list", "create", "show", "delete", "adopt"].contains(verb),
@@ -55,7 +56,7 @@ enum ChannelsCommand: Command {
       throw CommandError.usage("the name of a channel has \(Channel.nameRule)")
     }
     var settings = ChannelSettings()
-    let configuration = try ClientConfiguration { settings = ChannelSettings(&$0) }
+    let configuration = try ClientConfiguration(environment) { settings = ChannelSettings(&$0) }
     let bundleID = line.value("app") ?? settings.bundleID ?? ""
     guard BundleID.isWellFormed(bundleID) else { throw CommandError.usage("expected --app and a bundle id") }
     let places = settings.places(of: bundleID)

@@ -1,3 +1,4 @@
+import Program
 import Credentials
 import EventLoop
 import JSON
@@ -44,27 +45,29 @@ enum CredentialsCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(
       words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role", "label"],
       flags: ["disabled", "json"])
     let verb = line.positional.first ?? ""
     switch verb {
     case "list":
-      try await list(try CredentialWords.kinds(line), line)
+      try await list(try CredentialWords.kinds(line), line, environment)
     case "add" where line.positional.dropFirst().first == "users":
-      return try await addUsers(line)
+      return try await addUsers(line, environment)
     case "add":
-      try await add(try CredentialWords(line, isNew: true), line)
+      try await add(try CredentialWords(line, isNew: true), line, environment)
     case "revoke", "enable", "disable":
-      try await change(try CredentialWords(line, isNew: false), verb)
+      try await change(try CredentialWords(line, isNew: false), verb, environment)
     default: throw CommandError.usage("expected add, list, revoke, enable or disable")
     }
     return .done
   }
 
-  private static func add(_ words: CredentialWords, _ line: CommandLineWords) async throws {
-    let configuration = try ClientConfiguration()
+  private static func add(_ words: CredentialWords, _ line: CommandLineWords, _ environment: ProcessEnvironment)
+    async throws
+  {
+    let configuration = try ClientConfiguration(environment)
     let given = line.value("secret") == nil ? nil : try readSecret()
     let secret = given ?? Credential.randomSecret()
     let credential = words.credential(secret: secret, now: Clock.unixMilliseconds)
@@ -102,8 +105,10 @@ enum CredentialsCommand: Command {
     (label.map { "secret '\($0)' of " } ?? "") + "\(kind.rawValue) '\(name)'"
   }
 
-  private static func list(_ kinds: [Credential.Kind], _ line: CommandLineWords) async throws {
-    let configuration = try ClientConfiguration()
+  private static func list(
+    _ kinds: [Credential.Kind], _ line: CommandLineWords, _ environment: ProcessEnvironment
+  ) async throws {
+    let configuration = try ClientConfiguration(environment)
     let found = try await configuration.withConnection { connection in
       let (credentials, uses) = (Credentials(connection: connection), LastUses(connection: connection))
       var found: [CredentialReport.Row] = []
@@ -117,8 +122,8 @@ enum CredentialsCommand: Command {
     Console.print(line.has("json") ? CredentialReport.json(found) : CredentialReport.table(found))
   }
 
-  private static func change(_ words: CredentialWords, _ verb: String) async throws {
-    let configuration = try ClientConfiguration()
+  private static func change(_ words: CredentialWords, _ verb: String, _ environment: ProcessEnvironment) async throws {
+    let configuration = try ClientConfiguration(environment)
     let (isFound, isLastOperator): (Bool, Bool) = try await configuration.withConnection { connection in
       let control = control(connection)
       guard verb == "revoke" else {
@@ -182,12 +187,12 @@ extension CredentialsCommand {
   }
 
   /// Adds the users of stdin, and prints a line for each in their order.
-  static func addUsers(_ line: CommandLineWords) async throws -> ExitCode {
+  static func addUsers(_ line: CommandLineWords, _ environment: ProcessEnvironment) async throws -> ExitCode {
     guard line.positional.count == 3, line.positional[2] == "-" else {
       throw CommandError.usage("add users takes only -: the users are read from stdin, a JSON object per line")
     }
     try line.refuse(CredentialWords.options, "is for one credential")
-    return try await ClientConfiguration().withConnection { connection in
+    return try await ClientConfiguration(environment).withConnection { connection in
       let credentials = Credentials(connection: connection)
       var exit = ExitCode.done
       var batch: [UserLine] = []

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import Telemetry
 
@@ -22,9 +23,9 @@ enum DashboardCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let settings = try DashboardSettings(environment: EnvironmentReader.processValues)
+    let settings = try DashboardSettings(environment: environment.values)
     guard let configuration = settings.dashboard else {
       throw CommandError.refused("\(DashboardSettings.setting) is off: set it to host:port, or remove it")
     }

@@ -1,3 +1,4 @@
+import Program
 import Operations
 import Queue
 import EventLoop
@@ -29,13 +30,13 @@ enum DeadCommand: Command {
 
   private static let listLimit = 50
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json", "raw"])
     guard let verb = line.positional.first, line.positional.count <= 2 else {
       throw CommandError.usage("expected list, show, requeue or purge, and at most one id")
     }
     let id = line.positional.count == 2 ? line.positional[1] : nil
-    let configuration = try ClientConfiguration()
+    let configuration = try ClientConfiguration(environment)
     let queues = try configuration.queues(of: line)
     let limit = try line.integer("limit", in: 1...Int.max)
     let filter = DeadLetterFilter(id: id, reason: line.value("reason"))

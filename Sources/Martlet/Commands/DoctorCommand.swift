@@ -1,3 +1,4 @@
+import Program
 import Dashboard
 import EventLoop
 import HTTPServer
@@ -28,10 +29,10 @@ enum DoctorCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, flags: ["channels", "json"])
     try line.refuseArguments()
-    let values = EnvironmentReader.processValues
+    let values = environment.values
     var faults: [InvalidValue] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
     var findings = faults.map {

@@ -1,3 +1,4 @@
+import Program
 import Policy
 import EventLoop
 import JSON
@@ -48,12 +49,12 @@ enum EnqueueCommand: Command {
   private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
   private static let raws = ["data": "data", "payload": "payload", "live-activity": "liveActivity"]
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
     let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
     guard line.positional.isEmpty else { throw CommandError.usage("unexpected '\(line.positional[0])'") }
     var policies = PolicyBook.standard
-    let configuration = try ClientConfiguration { reader in
+    let configuration = try ClientConfiguration(environment) { reader in
       policies = PolicySettings.read(&reader)
     }
     let queue = try line.queue() ?? defaultQueue(configuration.queues)

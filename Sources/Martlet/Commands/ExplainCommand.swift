@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import Operations
 import JSON
@@ -36,12 +37,12 @@ enum ExplainCommand: Command {
     case activity(String)
   }
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(
       words, options: ["user", "token", "instance", "activity", "queue"], flags: ["json", "full-tokens"])
     let subject = try subject(line)
     var policies: PolicyBook?
-    let configuration = try ClientConfiguration { reader in
+    let configuration = try ClientConfiguration(environment) { reader in
       if case .addressee(.instance) = subject { policies = PolicySettings.read(&reader) }
     }
     let queues = try configuration.queues(of: line)

@@ -1,3 +1,4 @@
+import Program
 import APNs
 import EventLoop
 import JSON
@@ -30,11 +31,11 @@ enum GatewayCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(
       words, options: ["environment", "app", "token"], flags: ["renew", "idle", "json"])
     try line.refuseArguments()
-    let (target, scope) = try target(line)
+    let (target, scope) = try target(line, environment)
     let facts = scope.facts
     let isJSON = line.has("json")
     if !isJSON {
@@ -58,7 +59,9 @@ enum GatewayCommand: Command {
   }
 
   /// The gateway, and what may be asked there.
-  private static func target(_ line: CommandLineWords) throws -> (GatewayTarget, GatewayQuestioning.Scope) {
+  private static func target(
+    _ line: CommandLineWords, _ process: ProcessEnvironment
+  ) throws -> (GatewayTarget, GatewayQuestioning.Scope) {
     let environment = try line.value("environment").map { text throws(CommandError) in
       guard let environment = PushEnvironment(rawValue: text) else {
         throw .usage("--environment takes production or sandbox")
@@ -66,7 +69,7 @@ enum GatewayCommand: Command {
       return environment
     }
     var faults: [InvalidValue] = []
-    let (worker, _, _) = AllConfiguration.read(EnvironmentReader.processValues, &faults)
+    let (worker, _, _) = AllConfiguration.read(process.values, &faults)
     // Whoever sets a part of a key means to ask with it. Other settings are not needed.
     let ofKeys = faults.filter { fault in
       ["APNS_", "MARTLET_APPS"].contains { (APNsSettings.name(of: fault.place) ?? fault.place).hasPrefix($0) }
@@ -88,7 +91,7 @@ enum GatewayCommand: Command {
       throw CommandError.refused("set APNS_KEY_ID, APNS_TEAM_ID, APNS_BUNDLE_ID and APNS_KEY_PATH, or MARTLET_APPS")
     }
     scope.bundleID = nil
-    var reader = EnvironmentReader(EnvironmentReader.processValues)
+    var reader = EnvironmentReader(process.values)
     return (try GatewayTarget(APNsSettings.readGateway(&reader), environment ?? .production), scope)
   }
 }

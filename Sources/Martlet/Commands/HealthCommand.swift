@@ -1,3 +1,4 @@
+import Program
 import HTTPClient
 import HTTPServer
 import Worker
@@ -21,13 +22,13 @@ enum HealthCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
     try line.refuseArguments()
-    let setting = EnvironmentReader(EnvironmentReader.processValues).string(AdminPort.setting)
+    let setting = EnvironmentReader(environment.values).string(ServiceSettings.adminSetting)
     let text = line.value("address") ?? setting ?? "\(WorkerSettings.defaultAdminAddress)"
     guard text.lowercased() != "off" else {
-      throw CommandError.failed("\(AdminPort.setting) is off: nothing can be asked")
+      throw CommandError.failed("\(ServiceSettings.adminSetting) is off: nothing can be asked")
     }
     let address: HTTPAddress
     do {

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import JSON
 import Operations
@@ -20,7 +21,7 @@ enum QueueCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["reason", "by"], flags: ["json"])
     guard line.positional.count == 2, let verb = line.positional.first, ["pause", "resume"].contains(verb) else {
       throw CommandError.usage("expected pause or resume, and one queue")
@@ -29,7 +30,7 @@ enum QueueCommand: Command {
     guard SharedSettings.isQueueName(queue) else {
       throw CommandError.usage("a queue is a list name of \(SharedSettings.queueNameRule)")
     }
-    let configuration = try ClientConfiguration()
+    let configuration = try ClientConfiguration(environment)
     let operatorName = line.operatorName
     let reason = line.value("reason") ?? ""
     let pause = try await configuration.withConnection { connection in

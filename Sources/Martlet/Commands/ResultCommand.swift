@@ -1,3 +1,4 @@
+import Program
 import Queue
 import EventLoop
 import Jobs
@@ -18,11 +19,11 @@ enum ResultCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, flags: ["json", "raw"])
     guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
     let id = line.positional[0]
-    let configuration = try ClientConfiguration()
+    let configuration = try ClientConfiguration(environment)
     let bytes = try await configuration.withConnection { connection in
       guard let record = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents else {
         let absence = try await absence(configuration.queues, connection).map { "; or: \($0)" } ?? ""

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import HTTPServer
 import JSON
@@ -25,9 +26,9 @@ enum WorkerCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let values = EnvironmentReader.processValues
+    let values = environment.values
     let settings = try WorkerSettings(environment: values)
     let log = Log(level: settings.service.logLevel)
     let worker = WorkerService(settings.worker, log: log)
@@ -65,9 +66,9 @@ enum SidecarCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let values = EnvironmentReader.processValues
+    let values = environment.values
     let settings = try SidecarSettings(environment: values)
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)
@@ -76,7 +77,7 @@ enum SidecarCommand: Command {
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { sidecar.readiness }
     try await ServiceList(
       [admin, sidecar],
-      reloads: [certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, redis?.reload], log: log
+      reloads: [certificate?.reload, sidecar.apps?.reload, redis?.reload] + sidecar.reloads, log: log
     ).run()
     return .done
   }
@@ -95,9 +96,9 @@ enum AllCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     try CommandLineWords(words).refuseArguments()
-    let values = EnvironmentReader.processValues
+    let values = environment.values
     let configuration = try AllConfiguration(environment: values)
     let settings = configuration.worker
     let log = Log(level: settings.service.logLevel)
@@ -118,9 +119,8 @@ enum AllCommand: Command {
     try await ServiceList(
       [admin, dashboard, sidecar] + worker.services,
       reloads: [
-        certificate?.reload, sidecar.apps?.reload, sidecar.matrix?.reload, apps?.reload, redis?.reload,
-        policies?.reload,
-      ], log: log
+        certificate?.reload, sidecar.apps?.reload, apps?.reload, redis?.reload, policies?.reload,
+      ] + sidecar.reloads, log: log
     ).run()
     return .done
   }

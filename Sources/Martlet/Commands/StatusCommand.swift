@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import Events
 import JSON
@@ -21,11 +22,11 @@ enum StatusCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, options: ["interval"], flags: ["watch", "json"])
     try line.refuseArguments()
     let interval = try line.integer("interval", in: 1...3600) ?? 1
-    let configuration = try ClientConfiguration()
+    let configuration = try ClientConfiguration(environment)
     try await configuration.withConnection { connection in
       while true {
         let overviews = try await QueueOverview.read(configuration.queues, from: connection)

@@ -1,3 +1,4 @@
+import Program
 import Backup
 import EventLoop
 import JSON
@@ -36,7 +37,7 @@ enum TokensCommand: Command {
 
     """
 
-  static func run(_ words: [String]) async throws -> ExitCode {
+  static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(
       words, options: ["bundle", "output", "from"], flags: ["import", "json", "dry-run"])
     guard line.positional.count == 2 else {
@@ -49,11 +50,11 @@ enum TokensCommand: Command {
       case "export":
         try line.refuse(["from", "dry-run"], "is for import")
         try line.refuse(["bundle", "output", "import"], "is for migrate")
-        try await export(to: file, report)
-      case "import": try await importFile(file, line, report)
+        try await export(to: file, report, environment)
+      case "import": try await importFile(file, line, report, environment)
       case "migrate":
         try line.refuse(["from", "dry-run"], "is for import")
-        try await migrate(file, line, report)
+        try await migrate(file, line, report, environment)
       default: throw CommandError.usage("expected export, import or migrate")
       }
     } catch let failure as BackupFailure {
@@ -65,18 +66,20 @@ enum TokensCommand: Command {
     return .done
   }
 
-  private static func export(to file: String, _ report: BackupReport) async throws {
-    try await withRegistry { registry in
+  private static func export(to file: String, _ report: BackupReport, _ environment: ProcessEnvironment) async throws {
+    try await withRegistry(environment) { registry in
       let export = try await registry.exportBackup(path: file, onProgress: report.progress)
       report.exported(export, isOnStandardOutput: file == "-")
     }
   }
 
-  private static func importFile(_ file: String, _ line: CommandLineWords, _ report: BackupReport) async throws {
+  private static func importFile(
+    _ file: String, _ line: CommandLineWords, _ report: BackupReport, _ environment: ProcessEnvironment
+  ) async throws {
     try line.refuse(["output", "import"], "is for migrate")
     guard let name = line.value("from") else {
       try line.refuse(["bundle", "dry-run"], "is for import --from")
-      return try await withRegistry { registry in
+      return try await withRegistry(environment) { registry in
         report.imported(try await registry.importBackup(path: file, onProgress: report.progress))
       }
     }
@@ -90,14 +93,16 @@ enum TokensCommand: Command {
     guard !line.has("dry-run") else {
       return report.surveyed(try await DeviceSurvey.read(file, format.source(app: app)))
     }
-    try await withRegistry { registry in
+    try await withRegistry(environment) { registry in
       let summary = try await registry.importBackup(path: file, format.source(app: app), onProgress: report.progress)
       report.imported(summary, showsLines: true)
     }
   }
 
   @EventLoop
-  private static func migrate(_ file: String, _ line: CommandLineWords, _ report: BackupReport) async throws {
+  private static func migrate(
+    _ file: String, _ line: CommandLineWords, _ report: BackupReport, _ environment: ProcessEnvironment
+  ) async throws {
     let bundleIDs = Set(line.values("bundle"))
     guard !bundleIDs.isEmpty else {
       throw CommandError.usage("migrate needs --bundle ID for each app to include")
@@ -110,7 +115,7 @@ enum TokensCommand: Command {
     guard line.value("output") == nil else {
       throw CommandError.usage("--import writes into Redis and cannot be used with --output")
     }
-    try await withRegistry { registry in
+    try await withRegistry(environment) { registry in
       let summary = try await registry.importBackup(
         path: file, ObjectListReader(.parse(of: bundleIDs)), onProgress: report.progress)
       report.imported(summary)
@@ -118,9 +123,11 @@ enum TokensCommand: Command {
   }
 
   @EventLoop
-  private static func withRegistry(_ body: @EventLoop (Registry) async throws -> Void) async throws {
+  private static func withRegistry(
+    _ environment: ProcessEnvironment, _ body: @EventLoop (Registry) async throws -> Void
+  ) async throws {
     var maximumDevices = Registry.defaultMaximumDevices
-    let configuration = try ClientConfiguration { reader in
+    let configuration = try ClientConfiguration(environment) { reader in
       maximumDevices = SharedSettings.maximumDevices(&reader)
     }
     try await configuration.withConnection { connection in

@@ -1,3 +1,4 @@
+import Program
 import Crypto
 import JSON
 import Operations

@@ -1,3 +1,4 @@
+import Program
 import Operations
 import APNs
 import EventLoop

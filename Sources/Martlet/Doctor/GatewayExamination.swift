@@ -1,3 +1,4 @@
+import Program
 import APNs
 import EventLoop
 import JSON
@@ -55,7 +56,7 @@ struct GatewayExamination {
     while !client.isServing, reason.text == nil, ContinuousClock.now < deadline {
       try? await Task.sleep(for: GatewayExamination.interval)
     }
-    let proxy = ProxyChoice(for: origin, in: EnvironmentReader.processValues)
+    let proxy = ProxyChoice(for: origin, in: ProcessEnvironment.processValues)
     let way = proxy.map { " through the proxy \($0.address) (\($0.variable))" } ?? ""
     if client.isServing { return Finding(check, .ok, "\(origin) accepts connections\(way)") }
     let text = reason.text ?? "no answer"

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import JSON
 import Operations

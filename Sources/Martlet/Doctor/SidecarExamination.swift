@@ -1,3 +1,4 @@
+import Program
 import Operations
 import Worker
 import HTTPServer
@@ -38,14 +39,10 @@ package struct SidecarExamination {
   }
 
   private func open(_ address: HTTPAddress) -> [Finding] {
-    let open = [
-      (settings.sidecar.isBroadcastOpen, "MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"),
-      (settings.sidecar.gorush == .open, "MARTLET_GORUSH", "push to any token"),
-    ].filter(\.0)
-    var findings = open.map { _, name, harm in
+    var findings = settings.sidecar.openDoors.map { door in
       Finding(
-        "sidecar", .warning, "listens on \(address), where \(name) lets anybody \(harm)",
-        fix: "unset \(name), or listen on \(SidecarSettings.defaultAddress)")
+        "sidecar", .warning, "listens on \(address), where \(door.setting) lets anybody \(door.harm)",
+        fix: "unset \(door.setting), or listen on \(SidecarSettings.defaultAddress)")
     }
     if findings.isEmpty { findings.append(Finding("sidecar", .ok, "listens on \(address)")) }
     if !isEnvironmentNamed {

@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import HTTPServer
 import Telemetry
@@ -5,8 +6,6 @@ import Telemetry
 /// A service's port for its operator: /healthz, /readyz, /metrics.
 @EventLoop
 final class AdminPort: Service {
-  nonisolated static let setting = "MARTLET_ADMIN_ADDRESS"
-
   /// What connections may take: more than 100. Bytes.
   private nonisolated static let budget = 4 << 20
 
@@ -29,7 +28,7 @@ final class AdminPort: Service {
     do {
       try application.start()
     } catch {
-      throw .failed("the admin port: \(error); set \(AdminPort.setting) to another address, or to off")
+      throw .failed("the admin port: \(error); set \(ServiceSettings.adminSetting) to another address, or to off")
     }
   }
 

@@ -1,3 +1,4 @@
+import Program
 import Dashboard
 import EventLoop
 import Events

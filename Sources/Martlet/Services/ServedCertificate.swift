@@ -1,3 +1,4 @@
+import Program
 import Crypto
 import EventLoop
 import HTTPServer

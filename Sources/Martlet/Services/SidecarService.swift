@@ -1,3 +1,4 @@
+import Program
 import Backup
 import Worker
 import APNs
@@ -25,8 +26,6 @@ final class SidecarService: Service {
   private let ownClients: AppClients?
   /// Nil without files, and if a worker runs in this process.
   let apps: ServedApps?
-  /// Nil without a Matrix push gateway.
-  let matrix: ServedMatrix?
   private let sidecar: Sidecar
   /// False if a worker runs in this process. It logs what they share.
   private let isAlone: Bool
@@ -55,11 +54,13 @@ final class SidecarService: Service {
       served, backend: backend,
       sender: SidecarService.sender(worker?.clients ?? own, backend, settings.gateway, log),
       metrics: metrics, log: log)
-    matrix = settings.matrix.map { [sidecar] in ServedMatrix(file: $0, sidecar: sidecar, log: log) }
     ownClients = own
     apps = ServedApps(values, apps: settings.apps ?? [], clients: own, log: log)
     certificate?.add(sidecar.replaceCertificate)
   }
+
+  /// Each reads files of an API again.
+  var reloads: [(@EventLoop () -> Void)?] { sidecar.reloads }
 
   /// The answer of `/readyz`.
   var readiness: HTTPResponse { sidecar.readiness }

@@ -1,3 +1,4 @@
+import Program
 import APNs
 import PushModel
 import Worker

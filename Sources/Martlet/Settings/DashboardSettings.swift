@@ -1,3 +1,4 @@
+import Program
 import Dashboard
 import HTTPServer
 import Policy
@@ -23,7 +24,7 @@ package struct DashboardSettings {
 
   /// Reads the settings of a dashboard. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    var reader = EnvironmentReader(values)
+    var reader = EnvironmentReader(ProcessEnvironment(values, settingsOfParts: Parts.settings))
     let address = reader.addressOrOff(DashboardSettings.setting, default: DashboardSettings.defaultAddress)
     http = ListenerSettings(&reader, address: address ?? DashboardSettings.defaultAddress)
     service = ServiceSettings(&reader, adminAddress: DashboardSettings.defaultAdminAddress)

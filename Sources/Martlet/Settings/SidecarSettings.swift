@@ -1,3 +1,4 @@
+import Program
 import APNs
 import Credentials
 import HTTPServer
@@ -21,18 +22,14 @@ package struct SidecarSettings {
   var gateway: APNsSettings
   /// Nil without `MARTLET_APPS`.
   var apps: [APNsApp]?
-  /// The file of the Matrix push gateway. Nil without `MARTLET_MATRIX`.
-  let matrix: MatrixFile?
 
   /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    var reader = EnvironmentReader(values)
+    var reader = EnvironmentReader(ProcessEnvironment(values, settingsOfParts: Parts.settings))
     let address = reader.address("MARTLET_HTTP_ADDRESS", default: SidecarSettings.defaultAddress)
     http = ListenerSettings(&reader, address: address)
     service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
     sidecar = SidecarConfiguration(listener: http.listener)
-    matrix = MatrixFile(&reader)
-    sidecar.matrixApps = matrix?.read(&reader)
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsFile.read(&reader, beside: gateway)
@@ -44,7 +41,9 @@ package struct SidecarSettings {
     sidecar.lookupConcurrency = reader.integer(
       "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
     sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
-    sidecar.gorush = reader.choice("MARTLET_GORUSH", default: sidecar.gorush)
+    if sidecar.isBroadcastOpen {
+      sidecar.openDoors.append(.init("MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"))
+    }
     sidecar.version = Version.current
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
     sidecar.bundleID = gateway.bundleID
@@ -52,6 +51,7 @@ package struct SidecarSettings {
     let queues = SharedSettings.queues(&reader)
     sidecar.queue = queues.contains(sidecar.queue) ? sidecar.queue : queues[0]
     sidecar.readLimits(&reader)
+    for part in Parts.all { part.add(to: &sidecar, &reader) }
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
   }
 

@@ -1,3 +1,4 @@
+import Program
 import HTTPClient
 import JSON
 import Worker

@@ -1,3 +1,4 @@
+import Program
 import HTTPServer
 import APNs
 import Policy
@@ -15,7 +16,7 @@ package struct WorkerSettings {
 
   /// Reads the settings of a worker. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
-    var reader = EnvironmentReader(values)
+    var reader = EnvironmentReader(ProcessEnvironment(values, settingsOfParts: Parts.settings))
     service = ServiceSettings(&reader, adminAddress: WorkerSettings.defaultAdminAddress)
     worker = WorkerConfiguration(&reader, service)
     guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }

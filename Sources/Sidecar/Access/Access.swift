@@ -1,20 +1,20 @@
-import Credentials
-import EventLoop
-import HTTPServer
+package import Credentials
+package import EventLoop
+package import HTTPServer
 import Redis
-import Telemetry
+package import Telemetry
 
 /// Decides who may call the APIs, and how often.
 @EventLoop
-final class Access {
-  let credentials: Credentials
-  let failures: FailureLimit
+package final class Access {
+  package let credentials: Credentials
+  package let failures: FailureLimit
   /// Notes who is authenticated.
-  let uses: LastUses
+  package let uses: LastUses
   private let limiter: RateLimiter
   private let configuration: SidecarConfiguration
 
-  init(_ configuration: SidecarConfiguration, _ backend: Backend, metrics: Metrics, log: Log) {
+  package init(_ configuration: SidecarConfiguration, _ backend: Backend, metrics: Metrics, log: Log) {
     self.configuration = configuration
     credentials = backend.credentials
     uses = LastUses(connection: backend.connection)
@@ -26,15 +26,15 @@ final class Access {
   }
 
   /// Returns the client's address, by which requests without credentials are counted.
-  func client(of request: HTTPRequest) -> String { trustedProxies.clientAddress(of: request).client }
+  package func client(of request: HTTPRequest) -> String { trustedProxies.clientAddress(of: request).client }
 
-  var trustedProxies: TrustedProxies { configuration.listener.trustedProxies }
+  package var trustedProxies: TrustedProxies { configuration.listener.trustedProxies }
 
   /// Returns the API key that the request sends in `X-API-Key`.
   ///
   /// Throws 401 unless exactly one key was sent and it is known and enabled, 403 if the key lacks the scope, and 429 if the
   /// client has sent too many invalid keys.
-  func apiKey(of request: HTTPRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
+  package func apiKey(of request: HTTPRequest, for scope: KeyScope) async throws(Refusal) -> Credential {
     let unauthorized = Refusal(.unauthorized, nil, "Send a valid API key in the header X-API-Key, once")
     guard request.headers["x-api-key"] != nil else { throw unauthorized }
     let secret = request.headers.secret("x-api-key")
@@ -52,21 +52,23 @@ final class Access {
   }
 
   /// Whether the request may have a valid API key: the field has its form, and the client has not sent too many invalid keys.
-  func mayHaveAPIKey(_ request: HTTPRequest) -> Bool {
+  package func mayHaveAPIKey(_ request: HTTPRequest) -> Bool {
     request.headers.secret("x-api-key") != nil && !isBlocked(.key, "", request)
   }
 
   /// Whether the client of the request has failed too often for this name.
-  func isBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> Bool {
+  package func isBlocked(_ kind: Credential.Kind, _ name: String, _ request: HTTPRequest) -> Bool {
     let address = trustedProxies.clientAddress(of: request)
     return failures.isBlocked(kind, name, from: address.client, at: address.site)
   }
 
   /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.
-  func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) { try await admit([(action, subject)]) }
+  package func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) {
+    try await admit([(action, subject)])
+  }
 
   /// Counts all actions, or none: throws 429 if a subject has reached its limit.
-  func admit(_ actions: [(action: LimitedAction, subject: String)]) async throws(Refusal) {
+  package func admit(_ actions: [(action: LimitedAction, subject: String)]) async throws(Refusal) {
     let limited: [LimitedSubject] = actions.compactMap { action, subject in
       configuration.limit(of: action).map { (action, subject, $0) }
     }
@@ -80,7 +82,7 @@ final class Access {
   }
 
   /// Takes one request from the quota of an API key. Throws 429 if the quota is used up.
-  func admit(_ key: Credential) async throws(Refusal) {
+  package func admit(_ key: Credential) async throws(Refusal) {
     let decision = try await refusingFaults(await limiter.take(key.name, key.quota))
     switch decision {
     case .admitted: return
@@ -112,7 +114,7 @@ extension LimitedAction {
     switch self {
     case .registration: "registrations"
     case .testPush: "test pushes"
-    case .broadcast: "requests to /newtoken, /newpush and the gorush API"
+    case .broadcast: "requests to /newtoken, /newpush and /api/push"
     case .notification: "notifications of an address"
     case .notificationOfDevice: "notifications for a device"
     case .failure: "failed authentications"
@@ -125,7 +127,7 @@ extension HTTPHeaders {
   private static let maximumSecretBytes = 512
 
   /// Returns the value of a field that must be there exactly once, otherwise nil.
-  func secret(_ name: String) -> String? {
+  package func secret(_ name: String) -> String? {
     let values = values(of: name)
     guard values.count == 1, (1...HTTPHeaders.maximumSecretBytes).contains(values[0].utf8.count) else { return nil }
     return values[0]

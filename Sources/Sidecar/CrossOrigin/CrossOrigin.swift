@@ -1,4 +1,4 @@
-import HTTPServer
+package import HTTPServer
 
 /// The first checks of a request: whether a page of its origin may call, and whether the method is right.
 struct CrossOrigin {
@@ -81,14 +81,14 @@ struct CrossOrigin {
 }
 
 /// The origin of the page that sent a request, from the header fields.
-enum RequestOrigin: Equatable {
+package enum RequestOrigin: Equatable {
   /// Neither Origin nor Referer: not a browser's cross-origin request.
   case none
   case named(String)
   /// The header fields are malformed or repeated.
   case unreadable
 
-  init(_ headers: HTTPHeaders) {
+  package init(_ headers: HTTPHeaders) {
     let origins = RequestOrigin.values(of: "origin", in: headers)
     guard origins.isEmpty else {
       self = origins.count == 1 ? .named(origins[0]) : .unreadable

@@ -1,7 +1,6 @@
+import PushModel
 import Credentials
 import JSON
-import Jobs
-import PushModel
 
 @testable import HTTPServer
 @testable import Sidecar
@@ -74,42 +73,17 @@ enum RequestInput {
     _ = BodyFraming.isUnambiguous(HTTPHeaders([("Content-Length", value)]), isHTTP10: false)
   }
 
-  private static func checkNotifications(_ body: [UInt8]) throws(Violation) {
-    guard let notifications = (try? JSONValue(parsing: body))?["notifications"]?.array else { return }
-    var batch = GorushBatch(apps: .everyApp)
-    for notification in notifications { batch.add(notification) }
-    for job in batch.jobs { try JSONText.requireValid(job, "a job of the gorush API") }
-    for log in batch.logs { try JSONText.requireValid(log.bytes, "a log of the gorush API") }
-    try require(batch.jobs.isEmpty == (batch.count == 0), "the gorush API counts \(batch.count) tokens")
-  }
-
   private static func checkBody(_ body: [UInt8]) throws(Violation) {
     try JSONText.requireStable(body)
-    try checkNotifications(body)
+    try PartsInput.check(body)
     try checkRefusal { () throws(Refusal) in _ = try RegisterRequest(body) }
     try checkRefusal { () throws(Refusal) in _ = try PushBody(body).token() }
     var payload: [UInt8]?
     try checkRefusal { () throws(Refusal) in payload = try TestRequest(body).payload }
     if let payload { try JSONText.requireValid(payload, "the payload of a test push") }
-    var notification: MatrixNotification?
-    try checkRefusal { () throws(Refusal) in notification = try MatrixNotification(try RequestBody.object(body)) }
-    if let notification { try checkJobs(notification) }
     try checkRefusal { () throws(Refusal) in try readFields(try RequestBody.object(body)) }
     let form = HTTPHeaders([("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")])
     try checkRefusal { () throws(Refusal) in try readFields(try RequestBody.objectOrForm(request(form, body))) }
-  }
-
-  /// Requires that each job of a notification is one that a worker accepts.
-  private static func checkJobs(_ notification: MatrixNotification) throws(Violation) {
-    let pusher = Pusher(environment: nil, setAt: 0, address: "203.0.113.7")
-    for device in notification.devices {
-      guard let token = device.token, let push = MatrixPush(notification, to: device) else { continue }
-      try JSONText.requireValid(push.payload, "the payload of a notification")
-      try require(push.payload.count <= push.pushType.maximumPayloadBytes, "a payload has \(push.payload.count) bytes")
-      let job = try? Job(
-        parsing: push.job(notification, to: device, DeviceToken(token), of: "com.example.app", pusher))
-      try require(job != nil, "a worker refuses the job of a notification")
-    }
   }
 
   /// Reads the fields of all APIs; the first fault is thrown.
@@ -126,7 +100,7 @@ enum RequestInput {
   }
 
   /// Requires that a refusal, in each form, is a short JSON text.
-  private static func checkRefusal(_ read: () throws(Refusal) -> Void) throws(Violation) {
+  static func checkRefusal(_ read: () throws(Refusal) -> Void) throws(Violation) {
     do {
       try read()
     } catch {

@@ -1,3 +1,4 @@
+import Program
 import Foundation
 import JSON
 import PushModel

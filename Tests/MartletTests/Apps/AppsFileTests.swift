@@ -1,3 +1,5 @@
+import Program
+import FleetSupport
 import Foundation
 import JSON
 import Sidecar

@@ -1,3 +1,4 @@
+import FleetSupport
 import JSON
 import TestSupport
 import Testing

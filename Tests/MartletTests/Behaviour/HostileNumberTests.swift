@@ -1,3 +1,4 @@
+import FleetSupport
 import Credentials
 import Events
 import Foundation

@@ -1,3 +1,4 @@
+import FleetSupport
 import Redis
 import TestSupport
 import Testing

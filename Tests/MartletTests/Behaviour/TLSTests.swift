@@ -1,3 +1,5 @@
+import Program
+import FleetSupport
 import EventLoop
 import Foundation
 import TestSupport

@@ -1,3 +1,4 @@
+import FleetSupport
 import Crypto
 import EventLoop
 import HTTPServer

@@ -1,3 +1,4 @@
+import FleetSupport
 import TestSupport
 import Testing
 

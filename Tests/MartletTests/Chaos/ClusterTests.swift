@@ -1,3 +1,4 @@
+import FleetSupport
 import Glibc
 import Redis
 import Registry

@@ -1,3 +1,4 @@
+import FleetSupport
 import Jobs
 @testable import Queue
 

@@ -1,3 +1,4 @@
+import Program
 import HTTPServer
 import JSON
 import Sidecar

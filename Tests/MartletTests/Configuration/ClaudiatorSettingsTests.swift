@@ -1,3 +1,4 @@
+import Program
 import APNs
 import JSON
 import TestSupport

@@ -1,3 +1,5 @@
+import Program
+import FleetSupport
 import Crypto
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Program
 import Foundation
 import JSON
 import Testing
@@ -77,7 +78,8 @@ struct DocumentationTests {
 
   @Test func `every setting that the program reads is documented, and no other`() throws {
     var read: Set<String> = []
-    for file in Self.swiftFiles() where file.hasPrefix("Sources/Martlet/") || file.hasPrefix("Sources/Worker/") {
+    let readers = ["Martlet", "Program", "Parts", "Worker"].map { "Sources/\($0)/" }
+    for file in Self.swiftFiles() where readers.contains(where: file.hasPrefix) && !file.contains("/Tests/") {
       let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
       read.formUnion(names.map { String($0.1) })
     }

@@ -1,3 +1,5 @@
+import Program
+import FleetSupport
 import Foundation
 import HTTPServer
 import JSON

@@ -1,3 +1,5 @@
+import Program
+import FleetSupport
 import APNs
 import Foundation
 import JSON

@@ -1,4 +1,6 @@
 @testable import APNs
+import Program
+import FleetSupport
 import JSON
 import PushModel
 import TestSupport

@@ -13,7 +13,10 @@ struct PatienceTests {
 
   @Test func `nothing that waits has a limit of less than a minute`() async throws {
     let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
-    let folders = ["Tests", "Tools", "deploy/scripts"].map { root.appending(path: $0).path() }
+    let parts = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "Sources/Parts").path())
+    let folders = (["Tests", "Tools", "deploy/scripts"] + parts.map { "Sources/Parts/\($0)/Tests" }).map {
+      root.appending(path: $0).path()
+    }
     let grep = try ChildProcess(
       "grep",
       ["-rInE", "--exclude-dir=Fuzz", "--exclude-dir=__pycache__", Self.limits.joined(separator: "|")] + folders)

@@ -1,3 +1,4 @@
+import Program
 import JSON
 import Testing
 
@@ -5,9 +6,13 @@ import Testing
 
 /// Names of environment variables that no program knows.
 struct SettingNamesTests {
+  private func environment(_ values: [String: String]) -> ProcessEnvironment {
+    ProcessEnvironment(values, settingsOfParts: [])
+  }
+
   @Test func `every documented setting is known, and no other`() {
     let documented = DocumentationTests.settings.filter { $0.hasPrefix(SettingNames.prefix) }
-    #expect(Set(SettingNames.known.map { SettingNames.prefix + $0 }) == documented)
+    #expect(Set(SettingNames.known.union(Parts.settings).map { SettingNames.prefix + $0 }) == documented)
   }
 
   @Test(
@@ -21,7 +26,7 @@ struct SettingNamesTests {
       #expect(throws: ConfigurationFaults.self) { try WorkerSettings(environment: values) },
       #expect(throws: ConfigurationFaults.self) { try SidecarSettings(environment: values) },
       #expect(throws: ConfigurationFaults.self) { try DashboardSettings(environment: values) },
-      #expect(throws: ConfigurationFaults.self) { try ClientConfiguration(environment: values) },
+      #expect(throws: ConfigurationFaults.self) { try ClientConfiguration(environment(values)) },
     ]
     for error in errors {
       #expect(error?.faults.map(\.place) == [name])
@@ -32,7 +37,7 @@ struct SettingNamesTests {
 
   @Test func `it is reported with all other faults`() {
     let error = #expect(throws: ConfigurationFaults.self) {
-      try ClientConfiguration(environment: ["REDIS_URL": "x", "MARTLET_QUEUE": "a", "MARTLET_QUEUES": "a b"])
+      try ClientConfiguration(environment(["REDIS_URL": "x", "MARTLET_QUEUE": "a", "MARTLET_QUEUES": "a b"]))
     }
     #expect(error?.faults.map(\.place) == ["MARTLET_QUEUE", "REDIS_URL", "MARTLET_QUEUES"])
   }
@@ -45,12 +50,12 @@ struct SettingNamesTests {
       "MARTLET_IMAGE", "MARTLETS", "OTHER",
     ])
   func `links to services, variables of tests and of other programs are no settings`(name: String) {
-    #expect(SettingNames.faults(in: [name: "x"]) == [])
+    #expect(SettingNames.faults(in: environment([name: "x"])) == [])
   }
 
   @Test(arguments: ["MARTLET_HTTP_PORT_X", "MARTLET_SERVICE", "MARTLET_SERVICE_HOSTS", "MARTLET_PORT_99999_TCP"])
   func `what only resembles a link is a fault, a blank value is not`(name: String) {
-    #expect(SettingNames.faults(in: [name: "x"]).count == 1)
-    #expect(SettingNames.faults(in: [name: " "]) == [])
+    #expect(SettingNames.faults(in: environment([name: "x"])).count == 1)
+    #expect(SettingNames.faults(in: environment([name: " "])) == [])
   }
 }

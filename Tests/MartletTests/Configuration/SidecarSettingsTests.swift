@@ -1,3 +1,4 @@
+import Program
 import HTTPServer
 import JSON
 import Registry
@@ -23,15 +24,6 @@ struct SidecarSettingsTests {
         "APNS_SEND_CONCURRENCY", "MARTLET_CONCURRENCY", "MARTLET_ENV", "MARTLET_HTTP_ADDRESS", "MARTLET_LOG",
         "PUSH_METADATA_LOOKUP_CONCURRENCY", "REDIS_URL",
       ])
-  }
-
-  @Test func `the gorush API is off unless its setting says who may use it`() throws {
-    #expect(try SidecarSettings(environment: [:]).sidecar.gorush == .off)
-    #expect(try SidecarSettings(environment: ["MARTLET_GORUSH": "Key"]).sidecar.gorush == .key)
-    let error = #expect(throws: ConfigurationFaults.self) {
-      try SidecarSettings(environment: ["MARTLET_GORUSH": "true"])
-    }
-    #expect(error?.faults.map(\.expected) == ["one of off, key, open"])
   }
 
   @Test(arguments: ["-", "https://user:word@host/backup.json", "a\nb"])

@@ -32,8 +32,10 @@ struct TidyTests {
     var top: [Substring: Set<Substring>] = [:]
     var nested: [Substring: Set<Substring>] = [:]
     // The simulator judges the other modules, so it shares nothing with them.
-    for (path, text) in try files(in: ["Sources"], ".swift") where !path.contains("/Simulator/") {
-      let module = path.split(separator: "/")[1]
+    for (path, text) in try files(in: ["Sources"], ".swift")
+    where !path.contains("/Simulator/") && !path.contains("/Tests/") {
+      let folders = path.split(separator: "/").dropFirst()
+      let module = folders[folders.first == "Parts" ? 2 : 1]
       let modifiers = /(?:(?:public|package|private|fileprivate|final|indirect|@\w+) )*/
       let kinds = /struct|enum|class|actor|protocol/
       let declaration = Regex {

@@ -1,3 +1,4 @@
+import FleetSupport
 import EventLoop
 import Foundation
 import HTTPClient

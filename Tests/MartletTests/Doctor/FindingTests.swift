@@ -1,3 +1,4 @@
+import Program
 import Operations
 import Redis
 import Testing
@@ -98,8 +99,6 @@ struct FindingTests {
     #expect(try findings(["MARTLET_HTTP_ADDRESS": address, "MARTLET_ENV": "production"]) == ["sidecar": .ok])
     let open = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_PUSH_SERVER_OPEN": "true", "MARTLET_ENV": "production"]
     #expect(try findings(open) == ["sidecar": .warning])
-    let gorush = ["MARTLET_HTTP_ADDRESS": address, "MARTLET_GORUSH": "open", "MARTLET_ENV": "production"]
-    #expect(try findings(gorush) == ["sidecar": .warning])
     #expect(try findings(["MARTLET_ADMIN_ADDRESS": address]) == ["sidecar": .ok, "admin port": .fact])
   }
 }

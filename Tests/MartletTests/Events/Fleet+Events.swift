@@ -1,3 +1,4 @@
+import FleetSupport
 import Events
 import JSON
 import Redis

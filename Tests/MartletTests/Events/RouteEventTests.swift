@@ -1,3 +1,4 @@
+import FleetSupport
 import APNs
 import EventLoop
 import Foundation

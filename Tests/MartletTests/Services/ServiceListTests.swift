@@ -1,3 +1,4 @@
+import Program
 import EventLoop
 import HTTPServer
 import Telemetry

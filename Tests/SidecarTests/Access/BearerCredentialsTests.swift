@@ -1,3 +1,4 @@
+import SidecarSupport
 import HTTPServer
 import Testing
 

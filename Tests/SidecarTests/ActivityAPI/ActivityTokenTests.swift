@@ -1,3 +1,4 @@
+import SidecarSupport
 import Activities
 import EventLoop
 import JSON

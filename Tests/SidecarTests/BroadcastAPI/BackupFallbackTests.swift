@@ -1,3 +1,4 @@
+import SidecarSupport
 import EventLoop
 import Registry
 import Sidecar

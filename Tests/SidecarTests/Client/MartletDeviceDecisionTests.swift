@@ -1,3 +1,4 @@
+import SidecarSupport
 import Foundation
 import FoundationNetworking
 import TestSupport

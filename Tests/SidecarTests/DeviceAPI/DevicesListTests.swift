@@ -1,3 +1,4 @@
+import SidecarSupport
 import Crypto
 import EventLoop
 import JSON

@@ -1,3 +1,4 @@
+import SidecarSupport
 import Jobs
 import Testing
 

@@ -1,3 +1,4 @@
+import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON

@@ -1,3 +1,4 @@
+import SidecarSupport
 import JSON
 import PushModel
 import Registry

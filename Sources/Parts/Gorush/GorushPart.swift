@@ -1,0 +1,18 @@
+import EventLoop
+package import Program
+package import Sidecar
+
+/// The API of gorush, with the setting `MARTLET_GORUSH`: docs/http/gorush-api.md.
+package enum GorushPart: Part {
+  package static let settings: Set = ["GORUSH"]
+
+  package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {
+    let access = reader.choice("MARTLET_GORUSH", default: GorushAccess.off)
+    guard access != .off else { return }
+    if access == .open { sidecar.openDoors.append(.init("MARTLET_GORUSH", "push to any token")) }
+    sidecar.apis.append { GorushAPI(context: $0, isOpen: access == .open) }
+  }
+}
+
+/// Who may use the API: nobody, those with an API key of the scope `jobs`, everyone.
+enum GorushAccess: String, CaseIterable { case off, key, open }

@@ -1,0 +1,31 @@
+package import Dashboard
+import EventLoop
+package import Operations
+package import Sidecar
+package import Worker
+
+/// A feature that Martlet can be built without: it adds itself to the services, whose settings it extends, and has commands of its
+/// own. `Parts.swift` of the program lists the parts.
+package protocol Part: Sendable {
+  /// The settings that only this part reads, without `MARTLET_`.
+  static var settings: Set<String> { get }
+  static var commands: [any Command.Type] { get }
+
+  /// Each reads the settings of the part and adds it to a service.
+  static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader)
+  static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader)
+  static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader)
+
+  /// What `martlet doctor` finds.
+  /// - Parameter isComplete: whether everything is asked, not only what is in use.
+  @EventLoop static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding]
+}
+
+extension Part {
+  package static var settings: Set<String> { [] }
+  package static var commands: [any Command.Type] { [] }
+  package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {}
+  package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
+  package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}
+  @EventLoop package static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding] { [] }
+}

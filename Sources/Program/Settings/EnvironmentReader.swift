@@ -1,0 +1,229 @@
+package import Credentials
+import Crypto
+package import HTTPServer
+package import JSON
+package import Queue
+
+/// Reads settings from the environment and collects every fault, so that all are reported at once.
+///
+/// The method that reads a setting decides how much of its value a fault shows: ``secret(_:)``, ``url(_:)``, ``path(_:)`` and
+/// ``pem(_:isSecret:)`` show less than ``string(_:)``.
+package struct EnvironmentReader {
+  /// Four times the size of a system's bundle of all authorities.
+  private static let maximumPEMBytes = 1024 * 1024
+  /// The characters of host names and of IP addresses with a scope.
+  private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
+  private let values: [String: String]
+  package private(set) var faults: [InvalidValue] = []
+  /// The kinds of settings that were not read as plain text.
+  private var kinds: [String: ValueQuote.Kind] = [:]
+
+  /// Reports the variables that begin with `MARTLET_` and are no settings.
+  package init(_ environment: ProcessEnvironment) {
+    self.init(environment.values)
+    faults = SettingNames.faults(in: environment)
+  }
+
+  /// Reads settings again, whose names have been checked.
+  package init(_ values: [String: String]) {
+    self.values = values
+  }
+
+  /// Reports a fault. A quotation of the whole value in `seen` is replaced with ``quoted(_:_:)``.
+  package mutating func report(_ name: String, seen: String, expected: String) {
+    let value = string(name) ?? ""
+    faults.append(
+      .init(place: name, seen: seen.replacing("'\(value)'", with: quoted(name, value)), expected: expected))
+  }
+
+  /// Reports a fault that quotes the value, or the invalid part of it.
+  package mutating func report(_ name: String, wrong value: some StringProtocol, expected: String) {
+    report(name, seen: quoted(name, String(value)), expected: expected)
+  }
+
+  /// Returns what a fault may show of a value of this setting.
+  private func quoted(_ name: String, _ value: String) -> String {
+    ValueQuote.text(value, as: kinds[name] ?? .plain)
+  }
+
+  /// The value without white space around it. Nil if it is absent or blank.
+  package func string(_ name: String) -> String? {
+    values[name].flatMap { EnvironmentReader.trimmed($0) }
+  }
+
+  /// A value that faults never show.
+  package mutating func secret(_ name: String) -> String? {
+    kinds[name] = .secret
+    return string(name)
+  }
+
+  /// A URL. Faults show neither its user and password nor anything after the host.
+  package mutating func url(_ name: String) -> String? {
+    kinds[name] = .url
+    return string(name)
+  }
+
+  /// The path of a file. Faults show it only if it looks like a path, because the value may be the text of the file by mistake.
+  package mutating func path(_ name: String) -> String? {
+    kinds[name] = .path
+    return string(name)
+  }
+
+  /// Returns the first of `names` that is set.
+  package func first(of names: [String]) -> (name: String, value: String)? {
+    for name in names {
+      if let value = string(name) { return (name, value) }
+    }
+    return nil
+  }
+
+  /// The values of a list separated by commas, without white space around them. Empty values are left out.
+  package func list(_ name: String) -> [String] {
+    (string(name) ?? "").split(separator: ",").compactMap { EnvironmentReader.trimmed($0) }
+  }
+
+  /// Returns `value` without white space around it, or nil if it is blank.
+  package static func trimmed(_ value: some StringProtocol) -> String? {
+    let trimmed = value.drop(while: \.isWhitespace)
+    guard let last = trimmed.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+    return String(trimmed[...last])
+  }
+
+  /// Returns what `parse` makes of a setting; nil if it is absent. A value for which `parse` returns nil is reported, and shown
+  /// as `kind` allows.
+  package mutating func value<Value>(
+    _ name: String, as kind: ValueQuote.Kind? = nil, expected: String, _ parse: (String) -> Value?
+  ) -> Value? {
+    kinds[name] = kind ?? kinds[name]
+    guard let text = string(name) else { return nil }
+    let value = parse(text)
+    if value == nil { report(name, wrong: text, expected: expected) }
+    return value
+  }
+
+  package mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+    let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    return value(name, expected: expected) { $0.integer(in: range) } ?? fallback
+  }
+
+  /// An address that a server can listen on. The host is required. Nil for `off`.
+  package mutating func addressOrOff(_ name: String, default fallback: HTTPAddress) -> HTTPAddress? {
+    string(name)?.lowercased() == "off" ? nil : address(name, default: fallback, or: "; or off")
+  }
+
+  /// An address that a server can listen on. The host is required. `other` is a further alternative for the error.
+  package mutating func address(_ name: String, default fallback: HTTPAddress, or other: String = "") -> HTTPAddress {
+    let expected = "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)"
+    return value(name, expected: expected, EnvironmentReader.address) ?? fallback
+  }
+
+  private static func address(_ value: String) -> HTTPAddress? {
+    guard let address = try? HTTPAddress(parsing: value) else { return nil }
+    guard case .tcp(let host, _) = address else { return address }
+    let isNumber = value.reversed().prefix { $0 != ":" }.allSatisfy { $0.isASCII && $0.isNumber }
+    return isNumber && !host.isEmpty && host.utf8.allSatisfy(hostCharacters.contains) ? address : nil
+  }
+
+  package mutating func boolean(_ name: String) -> Bool {
+    let (yes, no) = (["true", "1", "yes", "on"], ["false", "0", "no", "off"])
+    let flag = value(name, expected: "true or false") { text -> Bool? in
+      yes.contains(text.lowercased()) ? true : no.contains(text.lowercased()) ? false : nil
+    }
+    return flag ?? false
+  }
+
+  /// A positive number with a unit: `500ms`, `25s`, `15m`, `24h`, `30d`.
+  package mutating func duration(_ name: String, default fallback: Duration) -> Duration {
+    let expected = "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d"
+    return value(name, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
+  }
+
+  private static func duration(_ text: some StringProtocol) -> Duration? {
+    let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
+    for (unit, milliseconds) in units where text.hasSuffix(unit) {
+      guard let number = text.dropLast(unit.count).integer(in: 1...366 * 86_400_000 / milliseconds) else { continue }
+      return .milliseconds(number * milliseconds)
+    }
+    return nil
+  }
+
+  /// A share of the memory of Redis, `25%`; bytes with a unit, `256mb`; or `off` for no limit.
+  package mutating func memory(_ name: String, default fallback: RecordMemory) -> RecordMemory {
+    let expected = "a percentage from 1% to 90%, a size with a unit such as 256mb or 2gb, or off"
+    let units: [(String, Int64)] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)]
+    let memory = value(name, expected: expected) { text -> RecordMemory? in
+      let text = text.lowercased()
+      if text == "off" { return .unlimited }
+      if text.hasSuffix("%") { return text.dropLast().integer(in: 1...90).map { .share(Double($0) / 100) } }
+      guard let (unit, size) = units.first(where: { text.hasSuffix($0.0) }) else { return nil }
+      return text.dropLast(unit.count).integer(in: 1...(1 << 50) / size).map { .bytes($0 * size) }
+    }
+    return memory ?? fallback
+  }
+
+  /// A number of requests in a window: `120/1m`. Nil for `off`.
+  package mutating func limit(_ name: String, default fallback: WindowLimit) -> WindowLimit? {
+    let counts = 1...1_000_000
+    let expected = "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off"
+    if string(name)?.lowercased() == "off" { return nil }
+    let limit = value(name, expected: expected) { text -> WindowLimit? in
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+      guard parts.count == 2, let count = parts[0].integer(in: counts),
+        let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
+      else { return nil }
+      return WindowLimit(count, per: window)
+    }
+    return limit ?? fallback
+  }
+
+  package mutating func choice<Value: RawRepresentable & CaseIterable>(
+    _ name: String, default fallback: Value
+  ) -> Value where Value.RawValue == String {
+    let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
+    return value(name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
+  }
+
+  /// PEM text (with real line ends, or with `\n` or `\r\n` in their place), its base64, or the contents of the PEM file at the path.
+  package mutating func pem(_ name: String, isSecret: Bool = false) -> String? {
+    kinds[name] = isSecret ? .secret : .path
+    guard let value = string(name) else { return nil }
+    let encoded = Base64.decode(value.utf8.filter { !" \n\r\t".utf8.contains($0) })
+    let text = encoded.flatMap { String(validating: $0, as: UTF8.self) } ?? value
+    guard text.contains("-----BEGIN") else { return file(name, path: value) }
+    return text.replacing("\\r\\n", with: "\n").replacing("\\n", with: "\n")
+  }
+
+  /// The contents of a PEM file.
+  package mutating func file(_ name: String, path: String) -> String? {
+    kinds[name] = kinds[name] ?? .path
+    let expected = "PEM text, or the path of a readable PEM file"
+    let bytes = contents(name, path: path, maximumBytes: EnvironmentReader.maximumPEMBytes, expected: expected)
+    guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }
+    guard text.contains("-----BEGIN") else {
+      report(
+        name, seen: "the file \(quoted(name, path)) does not contain PEM",
+        expected: "a file that begins with -----BEGIN")
+      return nil
+    }
+    return text
+  }
+
+  /// The contents of a regular file.
+  package mutating func contents(_ name: String, path: String, maximumBytes: Int, expected: String) -> [UInt8]? {
+    do throws(InvalidValue) {
+      let file = "the file \(quoted(name, path))"
+      return try SettingFile.read(path, file, maximumBytes: maximumBytes, expected: expected)
+    } catch {
+      report(name, seen: error.seen, expected: error.expected)
+      return nil
+    }
+  }
+
+  /// Reports the faults of the file at the path that a setting has.
+  package mutating func report(_ name: String, _ path: String, _ faults: [InvalidValue]) {
+    for fault in faults {
+      let place = fault.place.isEmpty ? "" : " \(fault.place)"
+      report(name, seen: "\(quoted(name, path))\(place): \(fault.seen)", expected: fault.expected)
+    }
+  }
+}

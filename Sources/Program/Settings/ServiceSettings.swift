@@ -1,0 +1,50 @@
+package import HTTPServer
+package import Redis
+package import Telemetry
+
+/// The settings that every service reads.
+package struct ServiceSettings {
+  package static let adminSetting = "MARTLET_ADMIN_ADDRESS"
+
+  /// Nil if Redis is not configured.
+  package let redis: RedisEndpoint?
+  package let events: EventSettings
+  /// Of a service that runs alone, and of `martlet all` the worker's. Nil if it is off.
+  package let adminAddress: HTTPAddress?
+  package let shutdownGrace: Duration
+  package let logLevel: LogLevel
+
+  /// - Parameter adminAddress: the default.
+  package init(_ reader: inout EnvironmentReader, adminAddress: HTTPAddress, isRedisRequired: Bool = true) {
+    redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
+    events = EventSettings.read(&reader)
+    self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
+    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+    let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
+    logLevel = level ?? .info
+  }
+
+  /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
+  private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: HTTPAddress) -> HTTPAddress? {
+    if reader.string(ServiceSettings.adminSetting) == "0" { return .loopback(port: 0) }
+    return reader.addressOrOff(ServiceSettings.adminSetting, default: fallback)
+  }
+}
+
+/// The settings of a service's HTTP server: the address, `MARTLET_HTTP_CERT`, `MARTLET_HTTP_KEY`, `MARTLET_TRUSTED_PROXIES`.
+package struct ListenerSettings {
+  /// Nil without TLS.
+  package let certificateFiles: CertificateFiles?
+  package let listener: HTTPServerConfiguration
+
+  package init(_ reader: inout EnvironmentReader, address: HTTPAddress) {
+    let pair = CertificateFiles.read(&reader)
+    certificateFiles = pair?.files
+    var listener = HTTPServerConfiguration(address: address)
+    listener.certificate = pair?.certificate
+    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !listener.trustedProxies.add(proxy) {
+      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
+    }
+    self.listener = listener
+  }
+}

@@ -1,0 +1,3 @@
+package enum Version {
+  package static let current = "1.1.0"
+}

@@ -1,8 +1,0 @@
-import TestSupport
-
-extension TemporaryDirectory {
-  /// The settings for a certificate that ``TestCertificate/write(to:)`` has written here.
-  var certificateSettings: [String: String] {
-    ["MARTLET_HTTP_CERT": "\(path)/cert.pem", "MARTLET_HTTP_KEY": "\(path)/key.pem"]
-  }
-}
