@@ -48,6 +48,16 @@ struct Part {
 
 let parts = [
   Part(
+    name: "Tracing",
+    dependencies: ["APNs", "HTTPClient", "JSON", "Jobs", "PushModel", "Queue", "Registry", "Telemetry", "Worker"],
+    tests: ["FleetSupport", "HTTPServer", "Redis", "TestSupport"]),
+  Part(
+    name: "Webhook",
+    dependencies: [
+      "Crypto", "Dashboard", "Events", "HTTPClient", "JSON", "Operations", "Redis", "Sidecar", "Telemetry", "Worker",
+    ],
+    tests: ["FleetSupport", "HTTPServer", "TestSupport"]),
+  Part(
     name: "Gorush",
     dependencies: ["Credentials", "HTTPServer", "JSON", "Jobs", "PushModel", "Queue", "Redis", "Sidecar"],
     tests: ["FleetSupport", "SidecarSupport", "TestSupport"]),
@@ -173,8 +183,8 @@ let package = Package(
     .target(
       name: "FleetSupport",
       dependencies: [
-        "Credentials", "EventLoop", "JSON", "Jobs", "Operations", "Queue", "Redis", "RedisSupport", "Registry",
-        "TestSupport",
+        "Credentials", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Queue", "Redis",
+        "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ],
       path: "Tests/FleetSupport", swiftSettings: strict),
     .target(
@@ -257,8 +267,9 @@ let package = Package(
     .testTarget(
       name: "PartsTests",
       dependencies: [
-        "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "JSON", "Martlet", "Program", "PushModel",
-        "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport", "Telemetry", "TestSupport",
+        "APNs", "Activities", "Credentials", "Crypto", "EventLoop", "FleetSupport", "HTTPServer", "JSON", "Jobs",
+        "Martlet", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport",
+        "Telemetry", "TestSupport",
       ],
       path: "Tests/PartsTests", swiftSettings: strict),
   ] + parts.flatMap(\.targets),

@@ -8,12 +8,6 @@ public enum EventStream {
   /// The approximate number of events that are kept.
   package static let maximumLength = 100_000
 
-  /// String with a TTL: the worker that sends the webhook.
-  public static let sender = "martlet:{push:events}:sender"
-
-  /// String: ``WebhookState``.
-  public static let webhook = "martlet:{push:events}:webhook"
-
   /// String with a TTL: the number of the latest event of a device that was taken from its outbox.
   static func forwarded(_ token: String) -> String { "martlet:{push:events}:forwarded:\(token)" }
 

@@ -1,13 +1,30 @@
 import Gorush
 import Matrix
 import Program
+import EventLoop
+import Operations
+import Redis
+import Tracing
+import Webhook
 
 /// The parts of the program. It can be built without any of them: `Tests/Parts/check-parts`.
 enum Parts {
   static let all: [any Part.Type] = [
+    WebhookPart.self,
+    TracingPart.self,
     MatrixPart.self,
     GorushPart.self,
   ]
+
+  /// Returns what operators are shown of the parts.
+  @EventLoop
+  static func statuses(_ connection: RedisClient) async throws(RedisError) -> [PartStatus] {
+    var statuses: [PartStatus] = []
+    for part in all {
+      if let status = try await part.status(connection) { statuses.append(status) }
+    }
+    return statuses
+  }
 
   static let settings = all.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
 }

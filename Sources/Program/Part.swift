@@ -1,6 +1,7 @@
 package import Dashboard
 import EventLoop
 package import Operations
+package import Redis
 package import Sidecar
 package import Worker
 
@@ -16,6 +17,9 @@ package protocol Part: Sendable {
   static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader)
   static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader)
 
+  /// What operators are shown of the part. Nil if there is never anything.
+  @EventLoop static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus?
+
   /// What `martlet doctor` finds.
   /// - Parameter isComplete: whether everything is asked, not only what is in use.
   @EventLoop static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding]
@@ -27,5 +31,6 @@ extension Part {
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}
+  @EventLoop package static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus? { nil }
   @EventLoop package static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding] { [] }
 }

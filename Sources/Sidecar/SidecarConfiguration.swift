@@ -40,6 +40,8 @@ public struct SidecarConfiguration: Sendable {
   /// The queue of the jobs that are enqueued.
   public var queue = "push:jobs"
 
+  /// Whether events are written to `push:events`.
+  public var writesEvents = false
   /// Makes further APIs.
   package var apis: [@EventLoop @Sendable (APIContext) -> any HTTPAPI] = []
   /// The settings that let anybody do something without a credential, and what.

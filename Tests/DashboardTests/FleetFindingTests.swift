@@ -93,15 +93,10 @@ struct FleetFindingTests {
     #expect(findings(state).map(\.severity) == [.warning])
   }
 
-  @Test func `a webhook that accepts no events is a warning with the fix`() {
+  @Test func `what a part reports is among the findings`() {
     var state = healthy
-    state.webhook = WebhookState()
-    #expect(findings(state) == [])
-    state.webhook?.failure = WebhookState.Failure(
-      since: now - 60_000, attempts: 3, nextAttemptAt: now + 60_000, answer: "500", isPaused: true)
+    state.partFindings = [Finding(.warning, "It does not work.", fix: "repair it")]
     #expect(findings(state).map(\.severity) == [.warning])
-    #expect(findings(state).first?.text.contains("paused") == true)
-    #expect(findings(state).first?.fix == WebhookState.fix)
   }
 
   @Test func `a Redis that is full, evicts or cannot write is a fault`() {

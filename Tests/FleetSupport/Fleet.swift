@@ -65,6 +65,12 @@ package final class Fleet: Sendable {
     connection = try await RedisClient.connected(to: url)
   }
 
+  /// Numbers that no program of Martlet writes.
+  package static let hostileNumbers = [
+    "9223372036854775807", "-9223372036854775808", "-1", "1e308", "281474976710657", "253402300799999",
+    "18446744073709551616",
+  ]
+
   // MARK: - Names
 
   /// A unique word.

@@ -20,8 +20,8 @@ struct FleetState: Sendable {
   /// The hours of the last three days.
   var hours: [CounterBucket] = []
   var servers: [ServerInfo] = []
-  /// Nil if nothing was ever sent to a webhook.
-  var webhook: WebhookState?
+  /// Of parts.
+  var partFindings: [Finding] = []
 
   var waiting: Int64 { queues.reduce(0) { $0 + $1.waiting } }
   var inFlight: Int64 { queues.reduce(0) { $0 + $1.inFlight } }
@@ -63,13 +63,15 @@ extension FleetState {
 
   /// Reads everything.
   @EventLoop
-  static func read(_ queues: [String], from connection: RedisClient) async throws(RedisError) -> FleetState {
+  static func read(
+    _ queues: [String], _ statuses: DashboardConfiguration.StatusReader?, from connection: RedisClient
+  ) async throws(RedisError) -> FleetState {
     var state = FleetState()
     state.queues = try await QueueOverview.readWithAges(queues, from: connection)
     state.workers = state.queues.workers
     state.minutes = try await CounterHistory.read(last: .minutes(minutesShown), connection: connection)
     state.hours = try await CounterHistory.read(last: .hours(hoursShown), connection: connection)
-    state.webhook = try await WebhookState.read(from: connection)
+    if let statuses { state.partFindings = try await statuses(connection).compactMap(\.finding) }
     // INFO is the first command that a hosted Redis refuses. The other numbers do not need it.
     do { state.servers = try await ServerInfo.read(connection) } catch  where error.isRefusal { state.servers = [] }
     return state
@@ -88,7 +90,7 @@ extension FleetState {
   func findings(now: Int64) -> [Finding] {
     let all =
       redisFindings + workerFindings + connectionFindings + routeFindings(now) + pauseFindings(now)
-      + backlogFindings(now) + refusalFindings + deadFindings + webhookFindings(now)
+      + backlogFindings(now) + refusalFindings + deadFindings + partFindings
     return all.bySeverity
   }
 
@@ -153,18 +155,6 @@ extension FleetState {
       }
       return keys + gateways
     }
-  }
-
-  private func webhookFindings(_ now: Int64) -> [Finding] {
-    guard let failure = webhook?.failure else { return [] }
-    let state = failure.isPaused ? "is paused" : "accepts no events"
-    return [
-      Finding(
-        .warning,
-        "The webhook \(state) since \(TimeText.duration(max(0, now - failure.since))): \(failure.answer). "
-          + "The next attempt is \(TimeText.relative(failure.nextAttemptAt, now: now)).",
-        fix: WebhookState.fix)
-    ]
   }
 
   private func routeFindings(_ now: Int64) -> [Finding] {

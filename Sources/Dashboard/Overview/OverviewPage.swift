@@ -15,7 +15,8 @@ struct OverviewPage: DashboardPage {
   let section = Section.overview
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
-    let state = try await refusingFaults(await FleetState.read(context.queues, from: context.connection))
+    let state = try await refusingFaults(
+      await FleetState.read(context.queues, context.statuses, from: context.connection))
     let findings = state.findings(now: request.now)
     return Page("Overview") { html in
       html.region("health") { health(findings, state, &$0) }

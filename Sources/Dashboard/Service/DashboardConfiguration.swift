@@ -1,6 +1,9 @@
 public import Credentials
+import EventLoop
 public import HTTPServer
+public import Operations
 public import Policy
+public import Redis
 
 /// The settings of a dashboard.
 public struct DashboardConfiguration: Sendable {
@@ -14,6 +17,14 @@ public struct DashboardConfiguration: Sendable {
   public var version = ""
   /// The number of devices that one user may have.
   public var maximumDevices = 100
+
+  /// Whether events are written to `push:events`.
+  public var writesEvents = false
+  /// Reads what the overview shows of parts.
+  public var statuses: StatusReader?
+
+  public typealias StatusReader =
+    @EventLoop @Sendable (RedisClient) async throws(RedisError) -> [PartStatus]
 
   public init(listener: HTTPServerConfiguration, queues: [String]) {
     self.listener = listener

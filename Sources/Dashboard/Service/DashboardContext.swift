@@ -21,6 +21,7 @@ struct DashboardContext {
 
   /// The names of the queues, in strict order.
   var queues: [String] { configuration.queues }
+  var statuses: DashboardConfiguration.StatusReader? { configuration.statuses }
 
   var fleet: FleetQueues { FleetQueues(queues, connection: connection) }
 

@@ -30,8 +30,8 @@ enum StatusCommand: Command {
     try await configuration.withConnection { connection in
       while true {
         let overviews = try await QueueOverview.read(configuration.queues, from: connection)
-        let webhook = try await WebhookState.read(from: connection)
-        show(overviews, try await RateStatus.read(from: connection), webhook, line)
+        let parts = try await Parts.statuses(connection)
+        show(overviews, try await RateStatus.read(from: connection), parts, line)
         guard line.has("watch") else { return }
         try await Task.sleep(for: .seconds(interval))
       }
@@ -40,20 +40,20 @@ enum StatusCommand: Command {
   }
 
   private static func show(
-    _ overviews: [QueueOverview], _ rates: RateStatus?, _ webhook: WebhookState?, _ line: CommandLineWords
+    _ overviews: [QueueOverview], _ rates: RateStatus?, _ parts: [PartStatus], _ line: CommandLineWords
   ) {
     let sorted = overviews.workers.sorted { $0.key < $1.key }
     let troubles = FleetTroubles(sorted.map(\.value))
-    if line.has("json") { return Console.print(json(overviews, sorted, troubles, rates, webhook)) }
+    if line.has("json") { return Console.print(json(overviews, sorted, troubles, rates, parts)) }
     if line.has("watch"), Console.isTerminal { Console.clearScreen() }
     Console.print(
       Console.table(
         ["queue", "waiting", "in flight", "retry", "scheduled", "dead"],
         overviews.map { [$0.queue] + [$0.waiting, $0.inFlight, $0.retry, $0.scheduled, $0.dead].map { "\($0)" } }))
     let lastHour = rates?.text ?? ""
-    let events = webhook?.text(at: Clock.unixMilliseconds) ?? ""
+    let ofParts = parts.map(\.text).joined()
     Console.print(pauses(overviews))
-    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour + events) }
+    guard !sorted.isEmpty else { return Console.print("\nno live worker\n" + lastHour + ofParts) }
     let rows = sorted.map { name, report in
       [
         report.isDraining ? name + " (draining)" : name, "\(report.jobs)", "\(Int(report.jobsPerSecond))",
@@ -62,7 +62,7 @@ enum StatusCommand: Command {
     }
     let total = Int(sorted.map(\.value).jobsPerSecond)
     Console.print("\n" + Console.table(["worker", "jobs", "jobs/s", "pushes in flight"], rows))
-    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + troubles.text + events)
+    Console.print("\n\(sorted.count) workers, \(total) jobs/s\n" + lastHour + troubles.text + ofParts)
   }
 
   /// The paused queues; empty without any.
@@ -76,7 +76,7 @@ enum StatusCommand: Command {
 
   private static func json(
     _ overviews: [QueueOverview], _ workers: [(key: String, value: WorkerReport)], _ troubles: FleetTroubles,
-    _ rates: RateStatus?, _ webhook: WebhookState?
+    _ rates: RateStatus?, _ parts: [PartStatus]
   ) -> String {
     let named = workers.map { entry in
       let name: JSONObject = ["name": entry.key]
@@ -87,8 +87,11 @@ enum StatusCommand: Command {
       "pausedRoutes": troubles.paused.map(\.object), "stoppedRemovals": troubles.stoppedRemovals.map(\.object),
       "slowApps": troubles.slowApps.map(\.object), "connectionEnd": troubles.connectionEnd?.object,
       "memory": troubles.memory?.object,
-      "lastHour": rates?.json, "webhook": webhook?.object,
+      "lastHour": rates?.json,
     ]
-    return json.line
+    return parts.reduce(json) { json, part in
+      let member: JSONObject = [part.name: part.object]
+      return json + member
+    }.line
   }
 }

@@ -106,7 +106,7 @@ struct RedisExamination {
           fix: "find out what wrote the key, then RENAME or DEL it")
       ]
     }
-    return try await WebhookState.read(from: connection).map { [$0.finding] } ?? []
+    return try await Parts.statuses(connection).compactMap(\.checked)
   }
 
   private func examine(_ queue: String, _ connection: RedisClient) async throws(RedisError) -> [Finding] {

@@ -30,7 +30,7 @@ final class DashboardService: Service {
     if isAlone { _ = RedisInstruments(metrics, connection: connection, log: log) }
     let counters = worker?.eventMetrics ?? EventMetrics(metrics)
     let events =
-      settings.service.events.areWritten ? EventLog(connection: connection, metrics: counters, log: log) : nil
+      configuration.writesEvents ? EventLog(connection: connection, metrics: counters, log: log) : nil
     dashboard = Dashboard(configuration, connection: connection, events: events, metrics: metrics, log: log)
     certificate?.add(dashboard.replaceCertificate)
   }

@@ -68,7 +68,7 @@ final class SidecarService: Service {
   private static func backend(
     _ connection: RedisClient, _ settings: SidecarSettings, _ metrics: EventMetrics, _ log: Log
   ) -> Backend {
-    let events = settings.service.events.areWritten ? EventLog(connection: connection, metrics: metrics, log: log) : nil
+    let events = settings.sidecar.writesEvents ? EventLog(connection: connection, metrics: metrics, log: log) : nil
     var backend = Backend(
       connection: connection, maximumDevices: settings.maximumDevices, events: events, log: log)
     backend.backupImport = backupImport(backend.registry, log)

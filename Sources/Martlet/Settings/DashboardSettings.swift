@@ -32,6 +32,9 @@ package struct DashboardSettings {
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
     configuration.policies = PolicySettings.read(&reader)
     configuration.version = Version.current
+    configuration.writesEvents = service.writesEvents
+    for part in Parts.all { part.add(to: &configuration, &reader) }
+    configuration.statuses = { connection throws(RedisError) in try await Parts.statuses(connection) }
     isAddressSet = reader.string(DashboardSettings.setting) != nil
     configuration.failureLimit = SharedSettings.failureLimit(&reader)
     dashboard = address == nil ? nil : configuration

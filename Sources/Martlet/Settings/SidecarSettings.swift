@@ -30,6 +30,7 @@ package struct SidecarSettings {
     http = ListenerSettings(&reader, address: address)
     service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
     sidecar = SidecarConfiguration(listener: http.listener)
+    sidecar.writesEvents = service.writesEvents
     maximumDevices = SharedSettings.maximumDevices(&reader)
     gateway = APNsSettings.read(&reader, isPartAllowed: true)
     apps = AppsFile.read(&reader, beside: gateway)

@@ -44,10 +44,9 @@ extension WorkerConfiguration {
     resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
     recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
-    writesEvents = service.events.areWritten
-    webhook = service.events.webhook
+    writesEvents = service.writesEvents
     policies = PolicySettings.read(&reader)
     shutdownGrace = service.shutdownGrace
-    tracing = TracingSettings.read(&reader)
+    for part in Parts.all { part.add(to: &self, &reader) }
   }
 }

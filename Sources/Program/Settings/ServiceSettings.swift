@@ -8,7 +8,8 @@ package struct ServiceSettings {
 
   /// Nil if Redis is not configured.
   package let redis: RedisEndpoint?
-  package let events: EventSettings
+  /// Whether `MARTLET_EVENTS` asks for events. A part may need them, too.
+  package let writesEvents: Bool
   /// Of a service that runs alone, and of `martlet all` the worker's. Nil if it is off.
   package let adminAddress: HTTPAddress?
   package let shutdownGrace: Duration
@@ -17,7 +18,7 @@ package struct ServiceSettings {
   /// - Parameter adminAddress: the default.
   package init(_ reader: inout EnvironmentReader, adminAddress: HTTPAddress, isRedisRequired: Bool = true) {
     redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
-    events = EventSettings.read(&reader)
+    writesEvents = reader.choice("MARTLET_EVENTS", default: EventDestination.off) == .stream
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
     shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
     let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
@@ -30,6 +31,8 @@ package struct ServiceSettings {
     return reader.addressOrOff(ServiceSettings.adminSetting, default: fallback)
   }
 }
+
+private enum EventDestination: String, CaseIterable { case stream, off }
 
 /// The settings of a service's HTTP server: the address, `MARTLET_HTTP_CERT`, `MARTLET_HTTP_KEY`, `MARTLET_TRUSTED_PROXIES`.
 package struct ListenerSettings {

@@ -1,14 +1,14 @@
 import Activities
-import EventLoop
-import Jobs
-import Policy
-import PushModel
-import Queue
-import Registry
+package import EventLoop
+package import Jobs
+package import Policy
+package import PushModel
+package import Queue
+package import Registry
 
 /// One attempt at one job.
 @EventLoop
-final class Delivery {
+package final class Delivery {
   /// How far the attempt is.
   private enum Phase {
     /// The addressee is not resolved. A broadcast stays here: it resolves page by page and counts its own pushes.
@@ -18,34 +18,34 @@ final class Delivery {
     case sending([Device], unfinished: Int)
   }
 
-  let claim: Claim
-  let job: Job
+  package let claim: Claim
+  package let job: Job
   /// The job's own id, or the one derived from its nonce.
-  let id: String
+  package let id: String
   /// The policy and the class of a job with a class.
-  let match: PolicyMatch?
+  package let match: PolicyMatch?
   /// What earlier attempts left, passed on to the next.
-  var state: AttemptState
-  var tally: Tally
+  package var state: AttemptState
+  package var tally: Tally
   /// The claim's permit; nil once it is used or given back.
-  var permit: Permit? = .counted()
+  package var permit: Permit? = .counted()
   private var phase = Phase.claimed
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
-  var stillReplaces = false
+  package var stillReplaces = false
   /// The owners reached so far, for a job to several tokens.
-  var reachedOwners: Set<String>
+  package var reachedOwners: Set<String>
   /// Events of this attempt for the job's history; empty for a job that is simply accepted.
-  var events: [HistoryEntry] = []
-  /// Nil unless the trace of the job is recorded.
-  var trace: JobTrace?
+  package var events: [HistoryEntry] = []
+  /// Nil unless the attempt is recorded.
+  package var record: (any AttemptRecord)?
   private var builtPayload: [UInt8]?
   /// What a gate has given the job to send. Nil if the job is its own content.
-  var ownContent: (any SentContent)? {
+  package var ownContent: (any SentContent)? {
     didSet { builtPayload = nil }
   }
   private var narrowed: [Device]?
 
-  init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
+  package init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
     self.claim = claim
     self.job = job
     id = self.job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
@@ -58,13 +58,13 @@ final class Delivery {
   }
 
   /// What the tally of each part of the attempt starts from.
-  var emptyTally: Tally {
+  package var emptyTally: Tally {
     Delivery.emptyTally(
       of: claim, job, state, id: id, worker: tally.result.worker, isAtMostOnce: tally.isAtMostOnce)
   }
 
   /// Which of the job's attempts it is.
-  var turn: AttemptTurn { tally.result.turn }
+  package var turn: AttemptTurn { tally.result.turn }
 
   private static func emptyTally(
     of claim: Claim, _ job: Job, _ state: AttemptState, id: String, worker: String, isAtMostOnce: Bool
@@ -77,7 +77,7 @@ final class Delivery {
   }
 
   /// Whether no earlier attempt has been made or postponed.
-  var isFirstAttempt: Bool {
+  package var isFirstAttempt: Bool {
     // A job without `sendAt` is only released after a delivery policy deferred it or a full worker postponed it.
     let wasPostponed = state.isReleased && job.sendAt == nil
     return claim.envelope.attempts == 0 && claim.envelope.crashes == 0 && !state.hasResult
@@ -85,7 +85,7 @@ final class Delivery {
   }
 
   /// Continues a broadcast where an earlier worker left it.
-  func resume(from progress: AttemptState) {
+  package func resume(from progress: AttemptState) {
     guard (progress.cursor ?? "") >= (state.cursor ?? "") else { return }
     // The record was written by the last settlement, not by the last page.
     let (recordAuthor, history) = (state.recordAuthor, state.history)
@@ -106,35 +106,35 @@ final class Delivery {
   // MARK: - Phases
 
   /// The devices found; nil before the addressee is resolved, and always for a broadcast.
-  var devices: [Device]? {
+  package var devices: [Device]? {
     switch phase {
     case .claimed: nil
     case .resolved(let devices), .sending(let devices, _): devices
     }
   }
 
-  func resolve(to devices: [Device]) {
+  package func resolve(to devices: [Device]) {
     phase = .resolved(devices)
     narrowed = nil
   }
 
   /// Begins with `count` pushes, at least one. ``endPush()`` is called for each.
-  func send(_ count: Int) { phase = .sending(devices ?? [], unfinished: count) }
+  package func send(_ count: Int) { phase = .sending(devices ?? [], unfinished: count) }
 
   /// One of the pushes has ended. Returns whether it was the last one.
-  func endPush() -> Bool {
+  package func endPush() -> Bool {
     guard case .sending(let devices, let unfinished) = phase else { preconditionFailure("no push is in flight") }
     phase = unfinished == 1 ? .resolved(devices) : .sending(devices, unfinished: unfinished - 1)
     return unfinished == 1
   }
 
   /// Whether there is something that the attempt has not tried.
-  func isUnfinished(after extent: AttemptExtent) -> Bool {
+  package func isUnfinished(after extent: AttemptExtent) -> Bool {
     tally.badJobReason == nil && (extent != .complete || !tally.open.isEmpty)
   }
 
   /// The outcome of an attempt at a cancelled job or a paused broadcast; nil for any other, or if everything was tried.
-  func outcomeOfMarks(after extent: AttemptExtent, isPaused: Bool) -> JobOutcome? {
+  package func outcomeOfMarks(after extent: AttemptExtent, isPaused: Bool) -> JobOutcome? {
     guard claim.isCancelled || isPaused, isUnfinished(after: extent) else { return nil }
     if claim.isCancelled { return .cancelled(after: extent) }
     // Devices that were left open are tried again in any case.
@@ -143,16 +143,16 @@ final class Delivery {
 
   // MARK: - Push
 
-  var content: any SentContent { ownContent ?? self }
+  package var content: any SentContent { ownContent ?? self }
 
   /// The devices that it is sent to: those found, without those that a gate has left out.
-  var targets: [Device] {
+  package var targets: [Device] {
     get { narrowed ?? devices ?? [] }
     set { narrowed = newValue }
   }
 
   /// Built once for all pages of a broadcast. Throws if it is too large for APNs.
-  func payload() throws(JobError) -> [UInt8] {
+  package func payload() throws(JobError) -> [UInt8] {
     if let builtPayload { return builtPayload }
     let payload = try content.payload(in: nil)
     builtPayload = payload
@@ -162,7 +162,7 @@ final class Delivery {
   // MARK: - Next attempt
 
   /// What the outcome is decided from. `now` is Unix ms.
-  func attempt(_ end: AttemptEnd, now: Int64) -> JobOutcome.Attempt {
+  package func attempt(_ end: AttemptEnd, now: Int64) -> JobOutcome.Attempt {
     var tally = tally
     if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
     if let fault = end.fault {
@@ -174,7 +174,7 @@ final class Delivery {
   }
 
   /// The element that runs the next attempt: only the devices still open, with what is known so far.
-  func nextElement(after extent: AttemptExtent, countsAttempt: Bool, recordAuthor: String?) -> [UInt8] {
+  package func nextElement(after extent: AttemptExtent, countsAttempt: Bool, recordAuthor: String?) -> [UInt8] {
     var envelope = claim.envelope
     if countsAttempt { envelope.attempts += 1 }
     envelope.state = nextState(after: extent, recordAuthor: recordAuthor).json()
@@ -182,7 +182,7 @@ final class Delivery {
   }
 
   /// The element of a job that waits for its time.
-  func scheduledElement(recordAuthor: String?) -> [UInt8] {
+  package func scheduledElement(recordAuthor: String?) -> [UInt8] {
     var envelope = claim.envelope
     var next = state
     next.isReleased = true
@@ -192,7 +192,7 @@ final class Delivery {
   }
 
   /// The envelope in a dead letter: once requeued, the job tries only what was left open or may have arrived.
-  func buriedEnvelope(after extent: AttemptExtent, recordAuthor: String?) -> Envelope {
+  package func buriedEnvelope(after extent: AttemptExtent, recordAuthor: String?) -> Envelope {
     var envelope = claim.envelope
     guard tally.badJobReason == nil else { return envelope }
     envelope.state = nextState(after: extent, recordAuthor: recordAuthor).json()
@@ -216,14 +216,14 @@ final class Delivery {
   // MARK: - Owners
 
   /// For a job to several tokens; for others the counters are enough.
-  func noteReached(_ device: Device, by outcome: PushOutcome) {
+  package func noteReached(_ device: Device, by outcome: PushOutcome) {
     guard case .tokens = job.addressee, outcome == .accepted, let owner = device.username else { return }
     reachedOwners.insert(owner)
   }
 
   /// The owners of the job's tokens for whom the job is over: those without an open device, and all owners when the job
   /// ends.
-  func owners(reached wantsReached: Bool, isFinal: Bool) -> [String] {
+  package func owners(reached wantsReached: Bool, isFinal: Bool) -> [String] {
     guard let devices else { return [] }
     var owners = Set(devices.compactMap(\.username))
     var reached = reachedOwners
@@ -247,7 +247,7 @@ final class Delivery {
 /// Whom a job is for.
 extension Delivery {
   /// The user addressed, if it is one.
-  var username: String? {
+  package var username: String? {
     switch job.addressee {
     case .user(let name), .userToken(let name, _): name
     case .activity(_, let user): user
@@ -256,12 +256,12 @@ extension Delivery {
   }
 
   /// The instance addressed, if it is one.
-  var instance: String? {
+  package var instance: String? {
     if case .instance(let id) = job.addressee { id } else { nil }
   }
 
   /// What to ask the registry; nil for a broadcast, which asks page by page, and for a channel.
-  var query: DeviceQuery? {
+  package var query: DeviceQuery? {
     switch job.addressee {
     case .user(let name): .user(name)
     case .userToken(let name, let token): .userToken(user: name, token: token)
@@ -280,7 +280,7 @@ extension Delivery {
   }
 
   /// `devices` without those that an earlier attempt finished.
-  func stillOpen(_ devices: [Device]) -> [Device] {
+  package func stillOpen(_ devices: [Device]) -> [Device] {
     guard let open = state.open else { return devices }
     // An instance has one device, which may have changed.
     if case .instance = job.addressee, !open.isEmpty { return devices }
@@ -289,7 +289,7 @@ extension Delivery {
   }
 
   /// `devices` without those of other kinds, unless the job names their tokens.
-  func ofItsKind(_ devices: [Device]) -> [Device] {
+  package func ofItsKind(_ devices: [Device]) -> [Device] {
     switch job.addressee {
     case .user, .instance: break
     case .userToken, .token, .tokens, .app, .activity, .activityToken, .channel: return devices
@@ -310,7 +310,7 @@ extension Delivery {
   // MARK: - Notes
 
   /// Entries of the addressee's set were not its devices.
-  func noteRemovals(_ removals: [Removal], found: Int) {
+  package func noteRemovals(_ removals: [Removal], found: Int) {
     guard !removals.isEmpty else { return }
     var counts: [ReasonCount] = []
     for removal in removals { counts.count(removal.reason.rawValue, by: 1) }
@@ -318,10 +318,10 @@ extension Delivery {
   }
 
   /// `environments`: the number of those in which the job's channel exists and to which the job has not been sent yet.
-  func noteChannel(environments: Int) { note(.channel(environments: environments)) }
+  package func noteChannel(environments: Int) { note(.channel(environments: environments)) }
 
   /// A delivery policy has suppressed or held the job.
-  func notePolicy(_ decision: HistoryPolicy.Decision, _ rule: SuppressionReason, _ grounds: PolicyGrounds?) {
+  package func notePolicy(_ decision: HistoryPolicy.Decision, _ rule: SuppressionReason, _ grounds: PolicyGrounds?) {
     guard let match else { return }
     var entry = HistoryPolicy(
       policy: match.policy.name, className: match.notificationClass.name, decision: decision, rule: rule.rawValue)
@@ -333,12 +333,12 @@ extension Delivery {
   }
 
   /// The activity gets more updates than APNs may deliver.
-  func noteTooManyUpdates() { note(.tooManyUpdates) }
+  package func noteTooManyUpdates() { note(.tooManyUpdates) }
 
   /// A device gets more starts of Live Activities than it may show.
-  func noteTooManyStarts() { note(.tooManyStarts) }
+  package func noteTooManyStarts() { note(.tooManyStarts) }
 
-  func noteNull() { note(.nullInPayload) }
+  package func noteNull() { note(.nullInPayload) }
 
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
@@ -350,7 +350,7 @@ extension Delivery {
   // MARK: - End of the attempt
 
   /// Writes the history into the result and into what the next attempt gets, unless the job was simply accepted. `now` is Unix ms.
-  func recordHistory(_ outcome: JobOutcome, at now: Int64) {
+  package func recordHistory(_ outcome: JobOutcome, at now: Int64) {
     guard !isSimplyAccepted(outcome) else { return }
     var history = state.history
     appendBeginning(to: &history, outcome.extent)

@@ -1,11 +1,11 @@
-import EventLoop
+package import EventLoop
 import Jobs
 import Queue
-import Redis
+package import Redis
 
 /// What a job must pass before it is sent.
 @EventLoop
-protocol Gate: AnyObject {
+package protocol Gate: AnyObject {
   /// Whether the gate has something to ask about the job. It is called for every job: compare, and no more.
   func concerns(_ delivery: Delivery) -> Bool
 
@@ -14,7 +14,7 @@ protocol Gate: AnyObject {
 }
 
 /// What becomes of a job at a gate.
-enum GateAnswer: Equatable {
+package enum GateAnswer: Equatable {
   case go
   /// Nothing is sent, and the attempt ends.
   case end(JobOutcome)
@@ -26,23 +26,23 @@ enum GateAnswer: Equatable {
 
 /// Gates that jobs pass one after the other: the first of them, and the rest. Only jobs that one of them concerns are brought here.
 @EventLoop
-final class Gates {
+package final class Gates {
   /// Where jobs go.
   @EventLoop
-  final class Exits {
+  package final class Exits {
     /// Receives jobs that have passed all gates.
-    var passed: (@EventLoop ([Delivery]) -> Void)?
+    package var passed: (@EventLoop ([Delivery]) -> Void)?
     /// Receives a job that has not, and why.
-    var stopped: (@EventLoop (Delivery, GateAnswer) -> Void)?
+    package var stopped: (@EventLoop (Delivery, GateAnswer) -> Void)?
   }
 
-  let exits: Exits
+  package let exits: Exits
   private let first: any Gate
   private let rest: Gates?
   /// Jobs that the first gate lets through in this turn: they go on together.
   private var collected: [Delivery] = []
 
-  init(_ first: any Gate, _ others: any Gate..., exits: Exits = Exits()) {
+  package init(_ first: any Gate, _ others: any Gate..., exits: Exits = Exits()) {
     self.first = first
     self.exits = exits
     rest = others.reversed().reduce(nil) { Gates($1, rest: $0, exits) }
@@ -55,10 +55,10 @@ final class Gates {
   }
 
   /// Whether a gate has something to ask about the job. Most jobs concern none.
-  func concern(_ delivery: Delivery) -> Bool { first.concerns(delivery) || rest?.concern(delivery) == true }
+  package func concern(_ delivery: Delivery) -> Bool { first.concerns(delivery) || rest?.concern(delivery) == true }
 
   /// Brings jobs to the gates, each of which lets through those that it does not concern.
-  func pass(_ deliveries: [Delivery]) {
+  package func pass(_ deliveries: [Delivery]) {
     var asked: [Delivery] = []
     var others: [Delivery] = []
     for delivery in deliveries {

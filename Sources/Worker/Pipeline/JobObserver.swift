@@ -12,15 +12,18 @@ import Telemetry
 final class JobObserver {
   private let metrics: PipelineMetrics
   private let counters: FleetCounters
-  /// Nil unless spans are exported.
-  private let tracer: Tracer?
+  /// Nil unless attempts are recorded.
+  private let recorder: (any AttemptRecorder)?
   private let refusals: RefusalNotes
   private let log: Log
 
-  init(metrics: PipelineMetrics, counters: FleetCounters, tracer: Tracer?, refusals: RefusalNotes, log: Log) {
+  init(
+    metrics: PipelineMetrics, counters: FleetCounters, recorder: (any AttemptRecorder)?, refusals: RefusalNotes,
+    log: Log
+  ) {
     self.metrics = metrics
     self.counters = counters
-    self.tracer = tracer
+    self.recorder = recorder
     self.refusals = refusals
     self.log = log
   }
@@ -37,19 +40,19 @@ final class JobObserver {
 
   func began(_ delivery: Delivery) {
     metrics.began(delivery)
-    tracer?.begin(delivery)
+    if let recorder { delivery.record = recorder.begin(delivery) }
   }
 
   /// `removals`: entries of the addressee's set that are not its devices.
   func resolved(_ delivery: Delivery, devices: Int, _ removals: [Removal]) {
     delivery.noteRemovals(removals, found: devices)
-    delivery.trace?.resolved()
+    delivery.record?.resolved()
   }
 
   /// The job's channel was looked up.
   func resolved(_ delivery: Delivery, environments: Int) {
     delivery.noteChannel(environments: environments)
-    delivery.trace?.resolved()
+    delivery.record?.resolved()
   }
 
   func decided(_ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery) {
@@ -75,7 +78,7 @@ final class JobObserver {
   func ended(_ delivery: Delivery, _ outcome: JobOutcome, at now: Int64) {
     metrics.finished(delivery.claim, outcome.status)
     delivery.recordHistory(outcome, at: now)
-    if let trace = delivery.trace { tracer?.end(trace, of: delivery) }
+    delivery.record?.ended(delivery)
     let since = outcome.status.isFinal ? delivery.job.waitingSince(now: now) : nil
     counters.ended(outcome.status, latency: since.map { now - $0 })
   }
@@ -98,11 +101,13 @@ final class JobObserver {
 
   // MARK: - Pushes
 
-  func sending(_ draft: PushDraft) { draft.noteSending() }
+  func sending(_ draft: PushDraft) {
+    if draft.delivery.record != nil { draft.sentAt = Clock.unixNanoseconds }
+  }
 
   /// APNs has answered the push, or will not.
   func answered(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
-    draft.noteAnswer(sent)
+    draft.delivery.record?.answered(draft, sent)
     guard outcome != .accepted else { return }
     refusals.note(sent, outcome, draft)
   }
@@ -111,7 +116,7 @@ final class JobObserver {
   func fellBack(
     on first: SendOutcome, _ outcome: PushOutcome, _ refused: PushDraft, after second: SendOutcome, _ draft: PushDraft
   ) {
-    draft.noteAnswer(second)
+    draft.delivery.record?.answered(draft, second)
     if case .stale = outcome { refusals.note(first, outcome, refused) }
   }
 

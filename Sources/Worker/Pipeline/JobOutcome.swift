@@ -1,41 +1,41 @@
-import Jobs
-import Policy
-import PushModel
-import Queue
-import Redis
+package import Jobs
+package import Policy
+package import PushModel
+package import Queue
+package import Redis
 
 /// The results of the pushes of an attempt, or of one page of a broadcast.
-struct Tally: Equatable {
-  static let unsupportedPlatform = "UnsupportedPlatform"
+package struct Tally: Equatable {
+  package static let unsupportedPlatform = "UnsupportedPlatform"
   /// The device's bundle id belongs to no app of the fleet, while those of other devices of the job do.
-  static let unknownApp = "UnknownApp"
+  package static let unknownApp = "UnknownApp"
   /// The keys of the device's app serve the other environment only.
-  static let noKeyForEnvironment = "NoKeyForEnvironment"
+  package static let noKeyForEnvironment = "NoKeyForEnvironment"
   /// The job names a token of another kind than its push type goes to.
-  static let wrongTokenKind = "WrongTokenKind"
+  package static let wrongTokenKind = "WrongTokenKind"
   /// Another job has started the Live Activity on the device.
-  static let startedBefore = "StartedBefore"
+  package static let startedBefore = "StartedBefore"
   /// The channel that is to update the Live Activity does not exist in the device's environment.
-  static let noChannel = "NoChannelInEnvironment"
+  package static let noChannel = "NoChannelInEnvironment"
 
-  var result: JobResult
+  package var result: JobResult
   /// Devices to try again.
-  var open: [DeviceToken] = []
+  package var open: [DeviceToken] = []
   /// At most once: written without an answer, sent again only if an operator requeues the job.
-  var uncertain: [DeviceToken] = []
+  package var uncertain: [DeviceToken] = []
   /// The last reason that left a device open.
-  var openReason: String?
+  package var openReason: String?
   /// Why devices are open. Those that were not tried are not counted.
-  var openReasons: [ReasonCount] = []
+  package var openReasons: [ReasonCount] = []
   /// The longest wait that an open device asks for.
-  var wait = Duration.zero
+  package var wait = Duration.zero
   /// Only the gateway or the configuration is at fault for the open devices.
-  var isFault = true
+  package var isFault = true
   /// Why the job is invalid for every device; nil if it is valid.
-  var badJobReason: String?
-  var isAtMostOnce = false
+  package var badJobReason: String?
+  package var isAtMostOnce = false
 
-  mutating func record(_ push: consuming EndedPush) {
+  package mutating func record(_ push: consuming EndedPush) {
     let token = push.result.token
     var outcome = DeviceOutcome.failed
     switch push.outcome {
@@ -57,21 +57,21 @@ struct Tally: Equatable {
   }
 
   /// Devices that are registered and listed, but cannot be reached through APNs.
-  mutating func recordUnreachable(_ devices: [UnreachableDevice]) {
+  package mutating func recordUnreachable(_ devices: [UnreachableDevice]) {
     for device in devices {
       record(EndedPush(token: device.token, outcome: .failed, reason: device.reason))
     }
   }
 
   /// Adds what an attempt did not try, and why the job is invalid.
-  mutating func add(_ end: AttemptEnd) {
+  package mutating func add(_ end: AttemptEnd) {
     badJobReason = end.refusal ?? badJobReason
     for token in end.leftOpen {
       leaveOpen(token, reason: end.fault?.reason ?? openReason, after: .zero, isFault: true)
     }
   }
 
-  mutating func leaveOpen(_ token: DeviceToken, reason: String?, after: Duration, isFault: Bool) {
+  package mutating func leaveOpen(_ token: DeviceToken, reason: String?, after: Duration, isFault: Bool) {
     open.append(token)
     openReason = reason
     openReasons.count(reason ?? "", by: 1)
@@ -80,11 +80,11 @@ struct Tally: Equatable {
   }
 
   /// The job's status if no device is left for a later attempt or an operator; nil if some are.
-  var finishedStatus: JobStatus? {
+  package var finishedStatus: JobStatus? {
     badJobReason == nil && open.isEmpty && uncertain.isEmpty ? result.settledStatus : nil
   }
 
-  mutating func merge(_ other: Tally) {
+  package mutating func merge(_ other: Tally) {
     result.absorb(other.result)
     open.append(contentsOf: other.open)
     uncertain.append(contentsOf: other.uncertain)
@@ -97,42 +97,42 @@ struct Tally: Equatable {
 }
 
 /// A device to which nothing can be pushed.
-struct UnreachableDevice: Equatable {
-  let token: DeviceToken
+package struct UnreachableDevice: Equatable {
+  package let token: DeviceToken
   /// One of ``Tally``.
-  let reason: String
+  package let reason: String
 }
 
 /// How an attempt at a job ends: the job's status, how it leaves the worker, and how much was tried.
-struct JobOutcome: Equatable {
+package struct JobOutcome: Equatable {
   /// What is known when an attempt has ended.
-  struct Attempt {
-    var tally: Tally
-    var extent = AttemptExtent.complete
+  package struct Attempt {
+    package var tally: Tally
+    package var extent = AttemptExtent.complete
     /// Attempts made, this one included.
-    var attempts = 1
+    package var attempts = 1
     /// Unix ms.
-    var expiration: Int64?
+    package var expiration: Int64?
     /// Unix ms.
-    var now: Int64
+    package var now: Int64
   }
 
-  static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
-  static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
+  package static let uncertain = "Uncertain: APNs may have delivered it, no answer arrived"
+  package static let crashed = "Uncertain: a worker died while the job was in flight, APNs may have delivered it"
 
-  static let pausedReason = "Paused: an operator has paused the broadcast"
+  package static let pausedReason = "Paused: an operator has paused the broadcast"
 
-  static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
+  package static let appIsBusy = "AppBusy: APNs answers slowly for the app, and its share of the pushes is in flight"
 
-  let status: JobStatus
-  let exit: JobExit
+  package let status: JobStatus
+  package let exit: JobExit
   /// The delivery policy's rule behind the outcome; nil if it is not a policy's.
-  let rule: SuppressionReason?
+  package let rule: SuppressionReason?
   /// Why the job ends or waits, if neither the exit nor a rule says it.
-  let reason: String?
-  let extent: AttemptExtent
+  package let reason: String?
+  package let extent: AttemptExtent
 
-  init(
+  package init(
     status: JobStatus, exit: JobExit, rule: SuppressionReason? = nil, reason: String? = nil,
     extent: AttemptExtent = .complete
   ) {
@@ -144,10 +144,10 @@ struct JobOutcome: Equatable {
   }
 
   /// Whether the job has ended without anything to be kept. Comparing exits would copy what they carry.
-  var isAcknowledged: Bool { if case .acknowledge = exit { true } else { false } }
+  package var isAcknowledged: Bool { if case .acknowledge = exit { true } else { false } }
 
   /// Decides the outcome of an attempt. `random`, from 0..<1, is evaluated only if a delay is drawn: it asks the kernel.
-  init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
+  package init(_ attempt: Attempt, schedule: RetrySchedule, random: @autoclosure () -> Double) {
     let tally = attempt.tally
     let isComplete = attempt.extent == .complete
     if let reason = tally.badJobReason {
@@ -162,37 +162,39 @@ struct JobOutcome: Equatable {
   }
 
   /// At most once: an operator decides whether pushes that may have arrived are sent again.
-  init(buryingUncertain tally: Tally, because reason: String, extent: AttemptExtent = .complete) {
+  package init(buryingUncertain tally: Tally, because reason: String, extent: AttemptExtent = .complete) {
     self.init(status: tally.result.accepted > 0 ? .partial : .dead, exit: .bury(reason: reason), extent: extent)
   }
 
   /// Runs the job again as if this attempt had not begun; for faults of Redis or a worker that is busy.
-  static func postponed(for delay: Duration = PushOutcome.faultDelay, because reason: String? = nil) -> JobOutcome {
+  package static func postponed(for delay: Duration = PushOutcome.faultDelay, because reason: String? = nil)
+    -> JobOutcome
+  {
     JobOutcome(
       status: .retrying, exit: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
   }
 
-  static let noTokenYet = "no_token_yet"
+  package static let noTokenYet = "no_token_yet"
 
-  static let stateIsOpen = "StateIsOpen: the job of the newest state has not ended"
+  package static let stateIsOpen = "StateIsOpen: the job of the newest state has not ended"
 
   /// Another job has brought a newer state of the Live Activity; nil if it is unknown.
-  static func superseded(by newer: String?) -> JobOutcome {
+  package static func superseded(by newer: String?) -> JobOutcome {
     JobOutcome(status: .superseded, exit: .acknowledge, reason: newer.map { "superseded by \($0)" })
   }
 
   /// Keeps the state of a Live Activity until a token is registered. `until` is when the job looks for one itself, unix ms.
-  static func waitingForToken(until time: Int64) -> JobOutcome {
+  package static func waitingForToken(until time: Int64) -> JobOutcome {
     JobOutcome(status: .deferred, exit: .schedule(at: time), reason: noTokenYet)
   }
 
   /// Ends the job, even if some of its devices are open.
-  static func cancelled(after extent: AttemptExtent) -> JobOutcome {
+  package static func cancelled(after extent: AttemptExtent) -> JobOutcome {
     JobOutcome(status: .cancelled, exit: .acknowledge, extent: extent)
   }
 
   /// Keeps a broadcast until it is resumed.
-  static func paused(after extent: AttemptExtent) -> JobOutcome {
+  package static func paused(after extent: AttemptExtent) -> JobOutcome {
     JobOutcome(status: .retrying, exit: .pause, extent: extent)
   }
 
@@ -217,7 +219,7 @@ struct JobOutcome: Equatable {
 }
 
 /// How many of the open devices an attempt has tried.
-enum AttemptExtent {
+package enum AttemptExtent {
   case complete
   /// A part: Redis did not let the attempt begin, or a broadcast stopped midway.
   case cutShort
@@ -226,33 +228,33 @@ enum AttemptExtent {
 }
 
 /// How an attempt has ended, besides the answers to its pushes.
-struct AttemptEnd: Equatable {
-  struct Fault: Equatable {
-    let reason: String
+package struct AttemptEnd: Equatable {
+  package struct Fault: Equatable {
+    package let reason: String
     /// The job's own keys are at fault: the attempt counts, so that the job is not retried forever.
-    var isOfJob = false
+    package var isOfJob = false
   }
 
-  var extent = AttemptExtent.complete
+  package var extent = AttemptExtent.complete
   /// Devices of an earlier attempt that this one has not tried.
-  var leftOpen: [DeviceToken] = []
+  package var leftOpen: [DeviceToken] = []
   /// Why the attempt was cut short; nil if the worker stopped.
-  var fault: Fault?
+  package var fault: Fault?
   /// Why the job is invalid for every device.
-  var refusal: String?
+  package var refusal: String?
   /// An operator has paused the broadcast.
-  var isPaused = false
+  package var isPaused = false
 }
 
 extension AttemptEnd.Fault {
-  init(_ error: RedisError) {
+  package init(_ error: RedisError) {
     self.init(reason: "\(error)", isOfJob: error.isOfThisCommand)
   }
 }
 
 extension JobOutcome {
   /// What a broadcast does after an attempt with this outcome.
-  var broadcastState: BroadcastEntry.State {
+  package var broadcastState: BroadcastEntry.State {
     switch exit {
     case .acknowledge: status == .cancelled ? .cancelled : .finished
     case .bury: .finished

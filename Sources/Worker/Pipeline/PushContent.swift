@@ -1,24 +1,24 @@
 import Activities
-import APNs
-import EventLoop
+package import APNs
+package import EventLoop
 import Jobs
 import Policy
-import PushModel
+package import PushModel
 
 /// What all pushes of a job to one app and environment share.
 @EventLoop
-final class PushContent: SharedContent {
+package final class PushContent: SharedContent {
   /// The lane of the app, once ``AppLanes`` has looked it up.
   var lane: AppLane?
-  let bundleID: String
+  package let bundleID: String
   /// Whether the payload is for this environment alone.
-  let isOfEnvironment: Bool
+  package let isOfEnvironment: Bool
   /// Sends to the app; nil only in tests.
-  let client: APNsClient?
+  package let client: APNsClient?
   /// Whether no other environment is asked about a token that this one does not know.
-  let isLastToAsk: Bool
+  package let isLastToAsk: Bool
 
-  init(
+  package init(
     _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
     isLastToAsk: Bool
   ) {
@@ -36,10 +36,10 @@ final class PushContent: SharedContent {
   }
 
   /// The topic of the app's devices, also for a channel.
-  var appTopic: String { message.pushType.topic(bundleID: bundleID) }
+  package var appTopic: String { message.pushType.topic(bundleID: bundleID) }
 
   /// The same, to the other environment.
-  init(_ content: PushContent, through client: APNsClient) {
+  package init(_ content: PushContent, through client: APNsClient) {
     bundleID = content.bundleID
     isOfEnvironment = content.isOfEnvironment
     self.client = client

@@ -1,21 +1,21 @@
 import Activities
-import APNs
-import EventLoop
+package import APNs
+package import EventLoop
 import Jobs
 import PushModel
-import Registry
+package import Registry
 
 /// The push of a job to one device.
 @EventLoop
-final class PushDraft: Push {
+package final class PushDraft: Push {
   struct Page {
     let broadcast: Broadcast
     let number: Int
   }
 
-  let delivery: Delivery
-  let device: Device
-  let content: PushContent
+  package let delivery: Delivery
+  package let device: Device
+  package let content: PushContent
   /// Nil unless the job is a broadcast.
   let page: Page?
   /// Set while the push is in flight. Nil for a look at the other environment: there ``completion`` gets the outcome.
@@ -24,8 +24,8 @@ final class PushDraft: Push {
   var permit: Permit?
   /// When it was sent, by the ``AnswerEpochs`` of its app.
   var epoch = 0
-  /// When it was sent, unix nanoseconds; 0 unless the trace of its job is recorded.
-  var tracedAt: UInt64 = 0
+  /// When it was sent, unix nanoseconds; 0 unless the attempt is recorded.
+  package var sentAt: UInt64 = 0
 
   init(delivery: Delivery, device: Device, content: PushContent, page: Page?) {
     self.delivery = delivery
@@ -40,7 +40,7 @@ final class PushDraft: Push {
         of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))
   }
 
-  override func ended(_ outcome: SendOutcome) {
+  package override func ended(_ outcome: SendOutcome) {
     guard let sender = sender.take() else { return super.ended(outcome) }
     sender.pushEnded(self, outcome)
   }

@@ -1,9 +1,9 @@
-import APNs
-import Jobs
-import PushModel
+package import APNs
+package import Jobs
+package import PushModel
 
 /// The outcome of one push for its device.
-enum PushOutcome: Equatable {
+package enum PushOutcome: Equatable {
   case accepted
   /// No retry would help; the token stays registered.
   case failed
@@ -21,15 +21,15 @@ enum PushOutcome: Equatable {
 extension PushOutcome {
   /// After a fault a job waits this long, or a quarter of the outage so far, and up to twice as long: during a long outage
   /// jobs are looked at rarely, and they are not retried all at once.
-  static let faultDelay = Duration.seconds(5)
-  static let maximumFaultDelay = Duration.seconds(60)
-  static let outageDivisor = 4
+  package static let faultDelay = Duration.seconds(5)
+  package static let maximumFaultDelay = Duration.seconds(60)
+  package static let outageDivisor = 4
   /// Jobs for a paused route are retried at most this long after its next probe, which is then answered.
-  static let probeSpread = Duration.seconds(15)
+  package static let probeSpread = Duration.seconds(15)
 
   /// How long to wait after a fault. `untilProbe` is nil unless the route is paused; `outage` is how long the gateway has
   /// been unavailable; `untilExpiration` is nil for a job that does not expire; `random` is from 0..<1.
-  static func faultDelay(
+  package static func faultDelay(
     untilProbe: Duration?, outage: Duration = .zero, untilExpiration: Duration? = nil, random: Double
   ) -> Duration {
     if let untilProbe { return untilProbe + probeSpread * random }
@@ -39,7 +39,7 @@ extension PushOutcome {
     return delay + delay * random
   }
 
-  init(_ sent: SendOutcome, removalAllowed: Bool) {
+  package init(_ sent: SendOutcome, removalAllowed: Bool) {
     switch sent {
     case .notProcessed: self = .open(after: PushOutcome.faultDelay, isFault: true)
     case .uncertain: self = .uncertain
@@ -60,17 +60,17 @@ extension PushOutcome {
 }
 
 /// How one push ended, as the tally counts it.
-struct EndedPush: Equatable {
-  let outcome: PushOutcome
-  let result: DeviceResult
+package struct EndedPush: Equatable {
+  package let outcome: PushOutcome
+  package let result: DeviceResult
 
-  init(token: DeviceToken, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
+  package init(token: DeviceToken, apnsID: String = "", outcome: PushOutcome, status: Int = 0, reason: String? = nil) {
     self.outcome = outcome
     result = DeviceResult(
       token: token, ok: outcome == .accepted, status: status, apnsID: apnsID, reason: reason)
   }
 
-  init(token: DeviceToken, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
+  package init(token: DeviceToken, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
     self.outcome = outcome
     result = DeviceResult(
       token: token, ok: outcome == .accepted, status: sent.status, apnsID: apnsID, reason: sent.reason,
@@ -79,20 +79,20 @@ struct EndedPush: Equatable {
 }
 
 extension SendOutcome {
-  var isAccepted: Bool { if case .answered(let answer) = self { answer.isAccepted } else { false } }
+  package var isAccepted: Bool { if case .answered(let answer) = self { answer.isAccepted } else { false } }
 
   /// HTTP status; 0 if APNs did not answer.
-  var status: Int {
+  package var status: Int {
     if case .answered(let answer) = self { answer.status } else { 0 }
   }
 
   /// `apns-unique-id` of the answer.
-  var uniqueID: String? {
+  package var uniqueID: String? {
     if case .answered(let answer) = self { answer.apnsUniqueID } else { nil }
   }
 
   /// Nil if the push was accepted.
-  var reason: String? {
+  package var reason: String? {
     switch self {
     case .answered(let answer): answer.reason
     case .notProcessed(let why): why

@@ -1,12 +1,12 @@
-import EventLoop
-import Jobs
+package import EventLoop
+package import Jobs
 import Policy
-import PushModel
-import Registry
+package import PushModel
+package import Registry
 
 /// What a job sends. Most jobs are their own content; a gate may give a job another.
 @EventLoop
-protocol SentContent: AnyObject {
+package protocol SentContent: AnyObject {
   /// The payload for an environment, or without what is of one. Throws if it is too large for APNs.
   func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8]
   /// Whether the payload differs by environment.
@@ -26,23 +26,23 @@ protocol SentContent: AnyObject {
 }
 
 extension SentContent {
-  var isOfEnvironment: Bool { false }
-  var isBroadcast: Bool { false }
-  func ended(_ device: Device, _ outcome: PushOutcome) {}
-  func left(as outcome: JobOutcome, then next: @escaping @EventLoop () -> Void) { next() }
+  package var isOfEnvironment: Bool { false }
+  package var isBroadcast: Bool { false }
+  package func ended(_ device: Device, _ outcome: PushOutcome) {}
+  package func left(as outcome: JobOutcome, then next: @escaping @EventLoop () -> Void) { next() }
 }
 
 extension Delivery: SentContent {
-  func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
+  package func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
     try job.apnsPayload(match, timestamp: 0)
   }
 
-  var priority: Int? { job.apnsPriority(match) }
+  package var priority: Int? { job.apnsPriority(match) }
 
-  var expiration: Int64? {
+  package var expiration: Int64? {
     if job.expiration == 0 || job.ttl == 0 { return 0 }
     return state.expiresAt.map { $0 / 1000 }
   }
 
-  var jobID: String { id }
+  package var jobID: String { id }
 }

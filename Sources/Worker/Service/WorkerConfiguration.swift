@@ -1,4 +1,5 @@
 package import APNs
+package import EventLoop
 package import Jobs
 package import Policy
 package import PushModel
@@ -43,11 +44,11 @@ package struct WorkerConfiguration: Sendable {
   package var policies = PolicyBook.standard
   /// Whether events are written to `push:events`.
   package var writesEvents = false
-  /// Where events are sent; nil for nowhere.
-  package var webhook: WebhookConfiguration?
   package var shutdownGrace = Duration.seconds(25)
-  /// Nil if no spans are exported.
-  package var tracing: TracingConfiguration?
+  /// Makes what runs beside the worker.
+  package var companions: [@EventLoop @Sendable (WorkerContext) -> (any Service)?] = []
+  /// Makes what records attempts. Nil if no part does.
+  package var recorder: (@EventLoop @Sendable (WorkerContext) -> (any AttemptRecorder)?)?
 
   package init(redis: RedisEndpoint) {
     self.redis = redis

@@ -5,12 +5,23 @@ package import Events
 package import HTTPServer
 import Jobs
 package import Policy
-import Redis
+package import Redis
 import PushModel
 import Registry
 package import Telemetry
 
-/// What the parts of a worker share.
+/// What a worker shares with the parts that run beside it.
+@EventLoop
+package struct WorkerContext {
+  package let configuration: WorkerConfiguration
+  /// The worker's name in the fleet.
+  package let worker: String
+  package let connection: RedisClient
+  package let metrics: Metrics
+  package let log: Log
+}
+
+/// What a worker consists of.
 @EventLoop
 struct PipelineContext {
   let configuration: WorkerConfiguration
@@ -30,15 +41,14 @@ struct PipelineContext {
 
 /// A running worker: connects the pipeline with Redis and APNs, and ends without losing a job.
 @EventLoop
-package final class WorkerService {
+package final class WorkerService: Service {
   private let configuration: WorkerConfiguration
   private let log: Log
   package let metrics: Metrics
   private let context: PipelineContext
   private let queue: JobQueue
   private let counters: FleetCounters
-  /// Nil unless spans are exported.
-  private let tracer: Tracer?
+  private let recorder: (any AttemptRecorder)?
   private let pipeline: Pipeline
   private let reporter: WorkerReporter
   /// Nil without a default app.
@@ -47,14 +57,13 @@ package final class WorkerService {
   private let concurrency: ConcurrencyControl?
   /// Counts the events of this process.
   package let eventMetrics: EventMetrics
-  private let webhookMetrics: WebhookMetrics
-  /// Nil without a webhook.
-  package let webhook: WebhookSender?
+  /// What runs beside the worker.
+  private let companions: [any Service]
   private var phase = Phase.running
   /// Resumed when no job is left, or the grace time is over.
   private var finishing: CheckedContinuation<Void, Never>?
 
-  /// How long the end of a worker waits for the collector of traces.
+  /// How long the end of a worker waits for its recorder.
   private static let flushTime = Duration.seconds(2)
 
   private enum Phase {
@@ -77,11 +86,6 @@ package final class WorkerService {
     self.eventMetrics = eventMetrics
     let events =
       configuration.writesEvents ? EventLog(connection: connection, metrics: eventMetrics, log: log) : nil
-    let webhookMetrics = WebhookMetrics(metrics)
-    self.webhookMetrics = webhookMetrics
-    webhook = configuration.webhook.map {
-      WebhookSender($0, connection: connection, metrics: webhookMetrics, log: log)
-    }
     let pipelineMetrics = PipelineMetrics(metrics)
     queue = JobQueue(
       .init(
@@ -89,7 +93,10 @@ package final class WorkerService {
         waitingSince: { (try? Job(stored: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     counters = FleetCounters(connection: connection, queues: configuration.queues)
-    tracer = WorkerService.tracer(configuration, worker: queue.lease.name.value, metrics, log)
+    let surroundings = WorkerContext(
+      configuration: configuration, worker: queue.lease.name.value, connection: connection, metrics: metrics, log: log)
+    companions = configuration.companions.compactMap { $0(surroundings) }
+    recorder = configuration.recorder?(surroundings)
     let memory = MemoryWatch(
       connection: connection, counters: counters, records: configuration.recordMemory,
       timeToLive: configuration.resultTimeToLive, metrics: metrics, log: log
@@ -101,7 +108,7 @@ package final class WorkerService {
       configuration: configuration, connection: connection, queue: queue, registry: registry, clients: clients,
       permits: permits, window: window,
       observer: JobObserver(
-        metrics: pipelineMetrics, counters: counters, tracer: tracer,
+        metrics: pipelineMetrics, counters: counters, recorder: recorder,
         refusals: RefusalNotes(registry: registry, memory: memory), log: log), events: events, memory: memory, log: log)
     walk = DeviceWalk(registry: registry, app: configuration.bundleID, log: log)
     self.metrics = metrics
@@ -116,14 +123,8 @@ package final class WorkerService {
     return AppClients(fallback: configuration.apns, apps: configuration.apps, metrics: metrics, log: log)
   }
 
-  private static func tracer(
-    _ configuration: WorkerConfiguration, worker: String, _ metrics: Metrics, _ log: Log
-  ) -> Tracer? {
-    let spanMetrics = SpanMetrics(metrics)
-    guard let tracing = configuration.tracing else { return nil }
-    let exporter = SpanExporter(tracing, instance: worker, metrics: spanMetrics, log: log)
-    return Tracer(tracing, queues: configuration.queues, exporter: exporter)
-  }
+  /// The worker and what runs beside it.
+  package var services: [any Service] { [self] + companions }
 
   /// Nil in polling-only mode.
   package var clients: AppClients? { context.clients }
@@ -174,7 +175,7 @@ package final class WorkerService {
   /// Ends the grace time.
   package func endGrace() {
     phase = .handingBack
-    tracer?.abandon()
+    recorder?.abandon()
     endIfFinished()
   }
 
@@ -211,7 +212,7 @@ package final class WorkerService {
     counters.stop()
     await queue.leave()
     // The grace time may be over.
-    if phase == .finishing { await tracer?.flush(within: WorkerService.flushTime) }
+    if phase == .finishing { await recorder?.flush(within: WorkerService.flushTime) }
     log.info("stopped", ["handedBack": .init(left)])
   }
 

@@ -7,37 +7,8 @@ import Testing
 
 /// Numbers in Redis that no program of Martlet writes: every program goes on, and says so or ignores them.
 @Suite(.serialized) struct HostileNumberTests {
-  private static let numbers = [
-    "9223372036854775807", "-9223372036854775808", "-1", "1e308", "281474976710657", "253402300799999",
-    "18446744073709551616",
-  ]
-
   /// Every number of a text becomes this one.
   private func filled(_ text: String, _ number: String) -> String { text.replacing("N", with: number) }
-
-  @Test func `a worker with a webhook goes on from any state of it`() async throws {
-    let fleet = try await Fleet()
-    let sink = try await WebhookSink.started()
-    let settings = await [
-      "MARTLET_WEBHOOK_URL": sink.url, "MARTLET_WEBHOOK_SECRET": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
-    ]
-    let state =
-      #"{"cursor":"0-0","position":N,"delivered":N,"lost":N,"gap":{"lost":N},"batch":{"first":"0-1","last":"0-2","count":N},"#
-      + #""failure":{"since":N,"attempts":N,"nextAttemptAt":N,"answer":"","paused":false}}"#
-    for number in Self.numbers {
-      _ = try await fleet.redis("SET", EventStream.webhook, filled(state, number))
-      let queue = fleet.unique("hook")
-      let worker = try await fleet.worker(settings, on: queue)
-      try await fleet.enqueue(#"{"id":"\#(queue)","titel":"a"}"#, on: queue)
-      try await eventually(within: .seconds(180), "the event arrives after \(number)") {
-        await sink.accepted.contains("job.dead \(queue)")
-      }
-      let status = try await fleet.martlet("status", environment: ["MARTLET_QUEUES": queue])
-      #expect(status.exitCode == 0, "\(number): \(status.lines)")
-      #expect(try await worker.stop() == 0, "\(number)")
-      _ = try await fleet.redis("DEL", EventStream.key)
-    }
-  }
 
   @Test func `reports of workers, broadcasts and grants break no page and no command`() async throws {
     let fleet = try await Fleet()
@@ -48,7 +19,7 @@ import Testing
     try await fleet.register(fleet.uniqueToken(), to: "alice")
     _ = try await fleet.redis(
       "SET", "push:instance:home", #"{"token":"\#(fleet.uniqueToken())","updatedAt":1700000000000,"active":true}"#)
-    for number in Self.numbers {
+    for number in Fleet.hostileNumbers {
       try await write(number, fleet, queue)
       try await fleet.enqueue(#"{"id":"hint","to":{"instance":"home"},"class":"safety_critical"}"#, on: queue)
       for path in [

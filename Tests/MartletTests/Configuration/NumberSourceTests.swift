@@ -58,7 +58,9 @@ struct NumberSourceTests {
   @Test func `no number from outside is read without a range`() throws {
     let root = URL(filePath: #filePath).appending(path: "../../../../Sources").standardizedFileURL
     let files = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
-      .filter { path in path.hasSuffix(".swift") && !path.contains("/Tests/") && !Self.others.contains { path.hasPrefix($0 + "/") } }
+      .filter { path in
+        path.hasSuffix(".swift") && !path.contains("/Tests/") && !Self.others.contains { path.hasPrefix($0 + "/") }
+      }
     #expect(files.count > 400)
     var faults: [String] = []
     for file in files.sorted() {

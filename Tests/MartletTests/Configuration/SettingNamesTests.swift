@@ -10,11 +10,6 @@ struct SettingNamesTests {
     ProcessEnvironment(values, settingsOfParts: [])
   }
 
-  @Test func `every documented setting is known, and no other`() {
-    let documented = DocumentationTests.settings.filter { $0.hasPrefix(SettingNames.prefix) }
-    #expect(Set(SettingNames.known.union(Parts.settings).map { SettingNames.prefix + $0 }) == documented)
-  }
-
   @Test(
     arguments: [
       ("MARTLET_QUEUE", "MARTLET_QUEUES"), ("MARTLET_CONCURENCY", "MARTLET_CONCURRENCY"),

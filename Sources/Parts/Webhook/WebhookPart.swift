@@ -1,0 +1,60 @@
+import JSON
+import EventLoop
+import HTTPClient
+package import Operations
+package import Program
+package import Redis
+package import Sidecar
+package import Dashboard
+package import Worker
+
+/// The webhook for events, with `MARTLET_WEBHOOK_URL` and `MARTLET_WEBHOOK_SECRET`: docs/events.md.
+package enum WebhookPart: Part {
+  package static let settings: Set = ["WEBHOOK_SECRET", "WEBHOOK_URL"]
+
+  private static let urlName = "MARTLET_WEBHOOK_URL"
+  private static let secretName = "MARTLET_WEBHOOK_SECRET"
+
+  package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
+    let (isSet, webhook) = read(&reader)
+    if isSet { worker.writesEvents = true }
+    worker.companions.append { context in
+      let metrics = WebhookMetrics(context.metrics)
+      return webhook.map {
+        WebhookSender($0, connection: context.connection, metrics: metrics, log: context.log)
+      }
+    }
+  }
+
+  package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {
+    if read(&reader).isSet { sidecar.writesEvents = true }
+  }
+
+  package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {
+    if read(&reader).isSet { dashboard.writesEvents = true }
+  }
+
+  @EventLoop
+  package static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus? {
+    let state = try await WebhookState.read(from: connection)
+    return PartStatus(
+      name: "webhook", object: state?.object, text: state?.text(at: Clock.unixMilliseconds) ?? "",
+      checked: state?.checked, finding: state?.finding(at: Clock.unixMilliseconds))
+  }
+
+  /// Whether a webhook is set, and where events are sent; nil with a fault.
+  private static func read(_ reader: inout EnvironmentReader) -> (isSet: Bool, webhook: WebhookConfiguration?) {
+    let secret = reader.value(secretName, as: .secret, expected: WebhookSecret.expected) { WebhookSecret($0) }
+    guard let url = reader.url(urlName) else { return (false, nil) }
+    if reader.string(secretName) == nil {
+      reader.report(secretName, seen: "it is not set, and \(urlName) is", expected: WebhookSecret.expected)
+    }
+    do throws(HTTPClientError) {
+      try HTTPCall.check(url: url)
+    } catch {
+      reader.report(urlName, wrong: url, expected: "https://host/path or http://host/path")
+      return (true, nil)
+    }
+    return (true, secret.flatMap { WebhookConfiguration(url: url, secret: $0) })
+  }
+}
