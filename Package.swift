@@ -48,6 +48,11 @@ struct Part {
 
 let parts = [
   Part(
+    name: "QueueFormats", dependencies: ["Crypto", "JSON", "Jobs", "PushModel", "Worker"], tests: ["Redis"]),
+  Part(
+    name: "Imports", dependencies: ["Backup", "JSON", "PushModel", "Registry"],
+    tests: ["BackupSupport", "FleetSupport", "Redis", "Telemetry", "TestSupport"]),
+  Part(
     name: "Tracing",
     dependencies: ["APNs", "HTTPClient", "JSON", "Jobs", "PushModel", "Queue", "Registry", "Telemetry", "Worker"],
     tests: ["FleetSupport", "HTTPServer", "Redis", "TestSupport"]),
@@ -140,7 +145,7 @@ let package = Package(
     module(
       "Program",
       [
-        "APNs", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Jobs",
+        "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Jobs",
         "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ]),
     .executableTarget(
@@ -228,10 +233,14 @@ let package = Package(
     tests(
       "Credentials",
       ["EventLoop", "Redis", "RedisSupport", "Registry", "RegistrySupport", "Telemetry", "TestSupport"]),
+    .target(
+      name: "BackupSupport", dependencies: ["Backup", "JSON", "Registry"], path: "Tests/BackupSupport",
+      swiftSettings: strict),
     tests(
       "Backup",
       [
-        "EventLoop", "JSON", "PushModel", "Redis", "RedisSupport", "Registry", "RegistrySupport", "Telemetry",
+        "BackupSupport", "EventLoop", "JSON", "PushModel", "Redis", "RedisSupport", "Registry", "RegistrySupport",
+        "Telemetry",
         "TestSupport",
       ]),
     tests(

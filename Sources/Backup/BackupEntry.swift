@@ -1,5 +1,5 @@
 import Credentials
-import JSON
+package import JSON
 import Jobs
 package import PushModel
 package import Registry
@@ -71,7 +71,7 @@ extension BackupEntry {
 
 extension BackupEntry {
   /// Reads the record of a device. `app` is empty for a device without an app.
-  init(app: String, token: String, record: JSONValue) {
+  package init(app: String, token: String, record: JSONValue) {
     do throws(Refused) {
       self = try BackupEntry.device(app, token, Fields(record: record))
     } catch {

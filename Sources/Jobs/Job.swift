@@ -75,7 +75,7 @@ extension Job {
 
 extension Charset {
   /// The id of a job or of an instance.
-  static let id = Charset("._:-", length: 1...128)
+  package static let id = Charset("._:-", length: 1...128)
   /// The name of a notification class or of a delivery policy.
   package static let className = Charset(
     of: "abcdefghijklmnopqrstuvwxyz0123456789_", length: 1...64, "1 to 64 lower-case letters, digits or _")

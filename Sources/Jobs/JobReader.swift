@@ -1,44 +1,44 @@
-import JSON
-import PushModel
+package import JSON
+package import PushModel
 
 /// Reads the JSON of a job. It knows the field that it reads, and reports every fault as a ``JobError``.
-struct JobReader {
+package struct JobReader {
   private var json: JSONReader
 
   /// The field being read, for errors: `title`, `to.token`.
-  var field = ""
+  package var field = ""
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     json = JSONReader(bytes)
   }
 
-  func error(_ what: String) -> JobError {
+  package func error(_ what: String) -> JobError {
     JobError(reason: field.isEmpty ? what : "\(field): \(what)")
   }
 
-  mutating func kind() throws(JobError) -> JSONKind {
+  package mutating func kind() throws(JobError) -> JSONKind {
     do { return try json.peek() } catch { throw fault(error) }
   }
 
-  mutating func beginObject() throws(JobError) {
+  package mutating func beginObject() throws(JobError) {
     do { try json.beginObject() } catch { throw fault(error) }
   }
 
-  mutating func beginArray() throws(JobError) {
+  package mutating func beginArray() throws(JobError) {
     do { try json.beginArray() } catch { throw fault(error) }
   }
 
-  mutating func nextElement() throws(JobError) -> Bool {
+  package mutating func nextElement() throws(JobError) -> Bool {
     do { return try json.nextElement() } catch { throw fault(error) }
   }
 
-  mutating func end() throws(JobError) {
+  package mutating func end() throws(JobError) {
     do { try json.end() } catch { throw fault(error) }
   }
 
   /// The number of the next key; nil at the end of the object. `seen` has a bit for each key. A key whose value is null counts as
   /// absent, unless the keys are those of `to`.
-  mutating func nextKey(among keys: FieldNames, seen: inout UInt64) throws(JobError) -> Int? {
+  package mutating func nextKey(among keys: FieldNames, seen: inout UInt64) throws(JobError) -> Int? {
     while true {
       let key: JSONKey?
       do { key = try json.nextKey(among: keys.keys) } catch { throw fault(error) }
@@ -62,35 +62,35 @@ struct JobReader {
   }
 
   /// Whether a part of the payload has a null.
-  var hasNullInPayload: Bool { json.skippedNull }
+  package var hasNullInPayload: Bool { json.skippedNull }
 
   /// The next key of an object with any keys; nil at its end.
-  mutating func anyKey() throws(JobError) -> String? {
+  package mutating func anyKey() throws(JobError) -> String? {
     do { return try json.nextKey() } catch { throw fault(error) }
   }
 
   /// The same for an object most of whose keys are known.
-  mutating func anyKey(among keys: JSONKeys) throws(JobError) -> JSONKey? {
+  package mutating func anyKey(among keys: JSONKeys) throws(JobError) -> JSONKey? {
     do { return try json.nextKey(among: keys) } catch { throw fault(error) }
   }
 
   /// The text of the next value, unchanged.
-  mutating func text() throws(JobError) -> [UInt8] {
+  package mutating func text() throws(JobError) -> [UInt8] {
     do { return Array(json.bytes[try json.skipValue()]) } catch { throw fault(error) }
   }
 
-  mutating func skip() throws(JobError) {
+  package mutating func skip() throws(JobError) {
     do { try json.skipValue() } catch { throw fault(error) }
   }
 
   /// Reads a string, and throws if it is another one.
-  mutating func expect(_ expected: String, as field: String) throws(JobError) {
+  package mutating func expect(_ expected: String, as field: String) throws(JobError) {
     self.field = field
     guard try string() == expected else { throw error("expected \(expected)") }
   }
 
   /// Any string without NUL.
-  mutating func string() throws(JobError) -> String {
+  package mutating func string() throws(JobError) -> String {
     let string: String
     do { string = try json.readString() } catch { throw fault(error) }
     guard !json.hadEscapes || !string.utf8.contains(0) else { throw error("must not contain NUL") }
@@ -98,7 +98,7 @@ struct JobReader {
   }
 
   /// A string whose number of Unicode scalars is in `length`.
-  mutating func string(of length: ClosedRange<Int>) throws(JobError) -> String {
+  package mutating func string(of length: ClosedRange<Int>) throws(JobError) -> String {
     let string = try string()
     // A scalar is 1 to 4 bytes, so most strings need not be counted.
     let bytes = string.utf8.count
@@ -109,9 +109,9 @@ struct JobReader {
     return string
   }
 
-  mutating func token() throws(JobError) -> DeviceToken { DeviceToken(try identifier(Charset.token)) }
+  package mutating func token() throws(JobError) -> DeviceToken { DeviceToken(try identifier(Charset.token)) }
 
-  mutating func integer(in range: ClosedRange<Int64>) throws(JobError) -> Int64 {
+  package mutating func integer(in range: ClosedRange<Int64>) throws(JobError) -> Int64 {
     let integer: Int64
     do { integer = try json.readInt64() } catch { throw fault(error) }
     guard range.contains(integer) else {
@@ -120,7 +120,7 @@ struct JobReader {
     return integer
   }
 
-  mutating func unixSeconds() throws(JobError) -> Int64 {
+  package mutating func unixSeconds() throws(JobError) -> Int64 {
     let time = try integer(in: 0...Timestamp.maximum)
     guard time <= Timestamp.firstMilliseconds else {
       throw error("looks like unix milliseconds; give unix seconds, \(time / 1000)")
@@ -128,7 +128,7 @@ struct JobReader {
     return time
   }
 
-  mutating func unixMilliseconds() throws(JobError) -> Int64 {
+  package mutating func unixMilliseconds() throws(JobError) -> Int64 {
     let time = try integer(in: 0...Timestamp.maximum)
     guard time >= Timestamp.firstMilliseconds else {
       throw error("looks like unix seconds; give unix milliseconds, \(time * 1000)")
@@ -136,16 +136,16 @@ struct JobReader {
     return time
   }
 
-  mutating func number() throws(JobError) -> Double {
+  package mutating func number() throws(JobError) -> Double {
     do { return try json.readDouble() } catch { throw fault(error) }
   }
 
-  mutating func bool() throws(JobError) -> Bool {
+  package mutating func bool() throws(JobError) -> Bool {
     do { return try json.readBool() } catch { throw fault(error) }
   }
 
   /// The text of an object, unchanged. Throws if a key of its top level occurs twice or is `forbidden`.
-  mutating func object(without forbidden: String? = nil) throws(JobError) -> [UInt8] {
+  package mutating func object(without forbidden: String? = nil) throws(JobError) -> [UInt8] {
     do throws(JSONError) {
       try json.beginObject()
       let first = json.start
@@ -187,14 +187,14 @@ struct JobReader {
 }
 
 extension JobReader {
-  mutating func identifier(_ charset: Charset) throws(JobError) -> String {
+  package mutating func identifier(_ charset: Charset) throws(JobError) -> String {
     let text = try string()
     guard charset.accepts(text) else { throw error("expected \(charset.description)") }
     return text
   }
 
   /// One of the raw values of `type`.
-  mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
+  package mutating func choice<Choice: CaseIterable & RawRepresentable<String>>(
     of type: Choice.Type
   ) throws(JobError) -> Choice {
     let name = try string()
@@ -204,7 +204,7 @@ extension JobReader {
     return choice
   }
 
-  mutating func instance() throws(JobError) -> String {
+  package mutating func instance() throws(JobError) -> String {
     let id = try identifier(Charset.id)
     // The key of its record would be that of the notification records of another instance.
     guard !id.utf8.reversed().starts(with: JobReader.notificationsSuffix) else {
@@ -215,7 +215,7 @@ extension JobReader {
 
   private static let notificationsSuffix = Array(":notifications".utf8.reversed())
 
-  mutating func username() throws(JobError) -> String {
+  package mutating func username() throws(JobError) -> String {
     let name = try string(of: Username.length)
     guard let username = Username.validated(name) else {
       throw error("expected a username, not blank, without control characters")
@@ -225,17 +225,17 @@ extension JobReader {
 }
 
 /// The keys of one of a job's objects, and how errors name them.
-struct FieldNames: Sendable {
-  let keys: JSONKeys
+package struct FieldNames: Sendable {
+  package let keys: JSONKeys
   /// `to.`; empty for the job itself.
-  let parent: String
+  package let parent: String
   /// `to.user`, in the order of the keys.
-  let paths: [String]
-  let nullIsAbsent: Bool
+  package let paths: [String]
+  package let nullIsAbsent: Bool
   /// Which field to use, by the names that other senders have for it.
   private let foreign: [String: String]
 
-  init(_ names: [String], in parent: String, nullIsAbsent: Bool = true, foreign: [String: String] = [:]) {
+  package init(_ names: [String], in parent: String, nullIsAbsent: Bool = true, foreign: [String: String] = [:]) {
     keys = JSONKeys(names)
     self.parent = parent
     paths = names.map { parent + $0 }

@@ -26,6 +26,7 @@ enum Martlet {
     if let name = words.first, services.contains(name) {
       Signals.listen(to: ServiceSignal.numbers) { ServiceSignal.receive($0) }
     }
+    for part in Parts.all { part.prepare() }
     PolicySettings.adoptTimeZone(ProcessEnvironment.processValues)
     signal(SIGPIPE, SIG_IGN)
     EventLoop.start {

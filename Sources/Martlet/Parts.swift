@@ -1,5 +1,7 @@
 import Gorush
+import Imports
 import Matrix
+import QueueFormats
 import Program
 import EventLoop
 import Operations
@@ -10,6 +12,8 @@ import Webhook
 /// The parts of the program. It can be built without any of them: `Tests/Parts/check-parts`.
 enum Parts {
   static let all: [any Part.Type] = [
+    QueueFormatsPart.self,
+    ImportsPart.self,
     WebhookPart.self,
     TracingPart.self,
     MatrixPart.self,

@@ -1,3 +1,4 @@
+package import Backup
 package import Dashboard
 import EventLoop
 package import Operations
@@ -11,6 +12,12 @@ package protocol Part: Sendable {
   /// The settings that only this part reads, without `MARTLET_`.
   static var settings: Set<String> { get }
   static var commands: [any Command.Type] { get }
+
+  /// Called first, in every process of the program.
+  static func prepare()
+
+  /// The files of other senders that `martlet tokens import` reads.
+  static var deviceFormats: [DeviceFormat] { get }
 
   /// Each reads the settings of the part and adds it to a service.
   static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader)
@@ -28,6 +35,8 @@ package protocol Part: Sendable {
 extension Part {
   package static var settings: Set<String> { [] }
   package static var commands: [any Command.Type] { [] }
+  package static func prepare() {}
+  package static var deviceFormats: [DeviceFormat] { [] }
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}

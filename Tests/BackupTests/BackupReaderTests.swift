@@ -1,3 +1,4 @@
+import BackupSupport
 import JSON
 import Registry
 import TestSupport

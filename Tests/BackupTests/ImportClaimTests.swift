@@ -1,3 +1,4 @@
+import BackupSupport
 import EventLoop
 import RegistrySupport
 import Testing

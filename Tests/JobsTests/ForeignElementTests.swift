@@ -25,7 +25,8 @@ struct ForeignElementTests {
   @Test(arguments: elements) func `the reason names what an element looks like`(bytes: [UInt8], found: String) {
     let error = JobError(reason: "not a job: looks like \(found)")
     #expect(throws: error) { try Job(parsing: bytes) }
-    for format in QueueFormat.allCases { #expect(throws: error) { try Job(parsing: bytes, as: format) } }
+    let format = QueueFormat("other") { _ throws(JobError) in throw JobError(reason: "not of this format") }
+    #expect(throws: error) { try Job(parsing: bytes, as: format) }
   }
 
   @Test(arguments: ["", "[]", "null", "7", "nope", "\"alice\"", "[1]", "{", "{\"a\"=1}", "<a b=\"c\">", "=", "abcd"])

@@ -79,7 +79,10 @@ struct DocumentationTests {
   @Test func `every setting that the program reads is documented, and no other`() throws {
     var read: Set<String> = []
     let readers = ["Martlet", "Program", "Parts", "Worker"].map { "Sources/\($0)/" }
-    for file in Self.swiftFiles() where readers.contains(where: file.hasPrefix) && !file.contains("/Tests/") {
+    // The platforms of SNS have names of this form, too.
+    let others = ["/Tests/", "/DeviceFormats.swift"]
+    for file in Self.swiftFiles()
+    where readers.contains(where: file.hasPrefix) && !others.contains(where: { file.contains($0) }) {
       let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
       read.formUnion(names.map { String($0.1) })
     }

@@ -9,6 +9,8 @@ import Telemetry
 /// `martlet tokens`: exports and imports devices, and migrates them from Parse and from other senders.
 enum TokensCommand: Command {
   static let name = "tokens"
+  /// The names of the files of other senders.
+  private static var formats: String { Parts.all.flatMap { $0.deviceFormats }.map(\.name).joined(separator: ", ") }
   static let summary = "export, import or migrate device tokens"
   static let help = """
     usage: martlet tokens export FILE [--json]
@@ -27,7 +29,7 @@ enum TokensCommand: Command {
     import can be interrupted and repeated. An invalid entry is left out and counted by its reason. A file that is not a backup ends the
     import at its first fault (exit code 1).
 
-    import --from reads the devices of another sender: \(DeviceFormat.names). csv has the columns token, user,
+    import --from reads the devices of another sender: \(formats). csv has the columns token, user,
     bundleId, environment, kind, deviceId, platform, createdAt, updatedAt, of which only token is needed. Devices of which the
     file names no app are of --bundle. A device without a date is older than every registration, so that no
     registration is changed. --dry-run reads the file without Redis and counts what it has.
@@ -83,18 +85,18 @@ enum TokensCommand: Command {
         report.imported(try await registry.importBackup(path: file, onProgress: report.progress))
       }
     }
-    guard let format = DeviceFormat(rawValue: name) else {
-      throw CommandError.usage("--from takes \(DeviceFormat.names)")
+    guard let format = Parts.all.flatMap({ $0.deviceFormats }).first(where: { $0.name == name }) else {
+      throw CommandError.usage("--from takes \(formats)")
     }
     let app = line.value("bundle")
     guard line.values("bundle").count <= 1, app.map(BundleID.isWellFormed) ?? true else {
       throw CommandError.usage("import takes one --bundle, the bundle id of an app")
     }
     guard !line.has("dry-run") else {
-      return report.surveyed(try await DeviceSurvey.read(file, format.source(app: app)))
+      return report.surveyed(try await DeviceSurvey.read(file, format.source(app)))
     }
     try await withRegistry(environment) { registry in
-      let summary = try await registry.importBackup(path: file, format.source(app: app), onProgress: report.progress)
+      let summary = try await registry.importBackup(path: file, format.source(app), onProgress: report.progress)
       report.imported(summary, showsLines: true)
     }
   }
@@ -134,8 +136,4 @@ enum TokensCommand: Command {
       try await body(Registry(connection: connection, maximumDevices: maximumDevices, log: .silent))
     }
   }
-}
-
-extension DeviceFormat {
-  fileprivate static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

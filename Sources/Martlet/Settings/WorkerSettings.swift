@@ -36,7 +36,6 @@ extension WorkerConfiguration {
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment
     queues = SharedSettings.queues(&reader)
-    formats = SharedSettings.formats(&reader, of: queues)
     mode = reader.choice("MARTLET_DELIVERY", default: mode)
     concurrency = reader.integer("MARTLET_CONCURRENCY", in: 1...65_536, default: concurrency)
     maximumAttempts = reader.integer("MARTLET_MAX_ATTEMPTS", in: 1...1000, default: maximumAttempts)

@@ -1,7 +1,7 @@
 package import Credentials
 import EventLoop
 import HTTPServer
-package import Jobs
+import Jobs
 package import Redis
 import Registry
 import Telemetry
@@ -28,26 +28,6 @@ package enum SharedSettings {
       return WorkerConfiguration.defaultQueues
     }
     return queues
-  }
-
-  /// `MARTLET_QUEUE_FORMATS`: the formats of `queues` that hold other elements than jobs alone.
-  package static func formats(_ reader: inout EnvironmentReader, of queues: [String]) -> [String: QueueFormat] {
-    let name = "MARTLET_QUEUE_FORMATS"
-    var formats: [String: QueueFormat] = [:]
-    for entry in reader.list(name) {
-      // A name may contain the sign.
-      let sign = entry.lastIndex(of: "=") ?? entry.startIndex
-      let queue = String(entry[..<sign])
-      guard queues.contains(queue), formats[queue] == nil,
-        let format = QueueFormat(rawValue: entry[sign...].dropFirst().lowercased())
-      else {
-        let known = QueueFormat.allCases.map(\.rawValue).joined(separator: " or ")
-        reader.report(name, wrong: entry, expected: "queue=\(known), each queue once and one of MARTLET_QUEUES")
-        continue
-      }
-      formats[queue] = format
-    }
-    return formats
   }
 
   /// Returns whether a list with this name can be a queue. The names of its keys contain it between braces.

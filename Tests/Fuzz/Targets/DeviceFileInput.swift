@@ -10,10 +10,11 @@ enum DeviceFileInput {
   private static let app = "com.example.app"
 
   static func check(_ bytes: [UInt8]) throws(Violation) {
-    for format in DeviceFormat.allCases {
-      let whole = try read(bytes, format, chunk: max(1, bytes.count))
+    for format in PartsInput.deviceFormats {
+      let whole = try read(bytes, format.source(app), max(1, bytes.count))
       try require(
-        try read(bytes, format, chunk: 7) == whole, "\(format) is read in two ways, depending on where it is cut")
+        try read(bytes, format.source(app), 7) == whole,
+        "\(format.name) is read in two ways, depending on where it is cut")
     }
   }
 
@@ -21,10 +22,6 @@ enum DeviceFileInput {
     var entries: [BackupEntry] = []
     var lines: [Int] = []
     var fault: JSONWindow.Fault?
-  }
-
-  private static func read(_ bytes: [UInt8], _ format: DeviceFormat, chunk: Int) throws(Violation) -> Reading {
-    try read(bytes, format.source(app: app), chunk)
   }
 
   private static func read(_ bytes: [UInt8], _ source: some BackupSource, _ chunk: Int) throws(Violation) -> Reading {

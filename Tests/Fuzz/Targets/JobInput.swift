@@ -23,7 +23,7 @@ enum JobInput {
   private static func checkJob(_ bytes: [UInt8]) throws(Violation) {
     if let id = Job.salvagedID(from: bytes) { try require(isID(id), "an invalid job has the id \(id)") }
     let result = Result { () throws(JobError) in try Job(parsing: bytes) }
-    for format in QueueFormat.allCases { try checkElement(bytes, format) }
+    for format in PartsInput.queueFormats { try checkElement(bytes, format) }
     let again = Result { () throws(JobError) in try Job(parsing: bytes) }
     try require(result == again, "a job is read in two ways")
     switch result {

@@ -1,4 +1,5 @@
 import Credentials
+import Backup
 import JSON
 import Jobs
 import PushModel
@@ -8,12 +9,35 @@ import PushModel
 #if PART_GORUSH
   @testable import Gorush
 #endif
+#if PART_IMPORTS
+  import Imports
+#endif
 #if PART_MATRIX
   @testable import Matrix
 #endif
+#if PART_QUEUEFORMATS
+  import QueueFormats
+#endif
 
-/// What the APIs of parts read from the body of a request.
+/// What parts read.
 enum PartsInput {
+  static var deviceFormats: [DeviceFormat] {
+    #if PART_IMPORTS
+      ImportsPart.deviceFormats
+    #else
+      []
+    #endif
+  }
+
+  static var queueFormats: [QueueFormat] {
+    #if PART_QUEUEFORMATS
+      QueueFormatsPart.formats
+    #else
+      []
+    #endif
+  }
+
+  /// What APIs read from the body of a request.
   static func check(_ body: [UInt8]) throws(Violation) {
     #if PART_GORUSH
       try checkNotifications(body)

@@ -107,20 +107,6 @@ struct EnvironmentReaderTests {
       ])
   }
 
-  @Test func `a queue with a format is one of the queues, named once`() throws {
-    let settings = ["REDIS_URL": "redis://localhost", "MARTLET_QUEUES": "a,queue:push, b=c"]
-    func read(_ formats: String) throws -> WorkerConfiguration {
-      try WorkerSettings(environment: settings.merging(["MARTLET_QUEUE_FORMATS": formats]) { $1 }).worker
-    }
-    #expect(try read("queue:push=sidekiq, b=c=Celery").formats == ["queue:push": .sidekiq, "b=c": .celery])
-    #expect(try read(" ").formatsInOrder == nil)
-    #expect(try read("b=c=celery").formatsInOrder == [nil, nil, .celery])
-    for wrong in ["push=sidekiq", "a", "a=", "a=resque", "=celery", "a=celery,a=celery"] {
-      let error = #expect(throws: ConfigurationFaults.self) { try read(wrong) }
-      #expect(error?.faults.map(\.place) == ["MARTLET_QUEUE_FORMATS"], "\(wrong)")
-    }
-  }
-
   @Test func `an invalid private key is never quoted`() {
     let error = #expect(throws: ConfigurationFaults.self) {
       try WorkerSettings(environment: [

@@ -1,10 +1,11 @@
-package import JSON
+import Backup
+import JSON
 
 /// Parses installations of Azure Notification Hubs, a list of JSON objects, or the export of registrations, which has one
 /// registration in XML a line.
 ///
 /// https://learn.microsoft.com/azure/notification-hubs/export-modify-registrations-bulk
-package struct NotificationHubsReader: BackupSource {
+struct NotificationHubsReader: BackupSource {
   private static let maximumBytes = 256 * 1024
 
   private let app: String?
@@ -13,12 +14,12 @@ package struct NotificationHubsReader: BackupSource {
   private var isXML: Bool?
   private var lineOfRow = 1
 
-  package init(app: String?) {
+  init(app: String?) {
     self.app = app
     installations = ObjectListReader(.installations(app: app))
   }
 
-  package mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
+  mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
     guard let byte = window.peek() else { return nil }
     if isXML == nil { isXML = byte == UInt8(ascii: "<") }
     guard isXML == true else { return try installations.next(in: &window) }
@@ -29,9 +30,9 @@ package struct NotificationHubsReader: BackupSource {
     return row.map { entry($0.bytes) }
   }
 
-  package var mayEnd: Bool { isXML == true || installations.mayEnd }
-  package var line: Int { isXML == true ? lineOfRow : installations.line }
-  package var expectation: String { installations.expectation }
+  var mayEnd: Bool { isXML == true || installations.mayEnd }
+  var line: Int { isXML == true ? lineOfRow : installations.line }
+  var expectation: String { installations.expectation }
 
   private func entry(_ row: [UInt8]) -> BackupEntry {
     let registration = RegistrationText(text: row)
@@ -47,7 +48,7 @@ package struct NotificationHubsReader: BackupSource {
 
 extension ObjectListReader.Form {
   /// https://learn.microsoft.com/rest/api/notificationhubs/create-overwrite-installation
-  package static func installations(app: String?) -> Self {
+  static func installations(app: String?) -> Self {
     Self(wrapper: "\"value\"", list: "installations", element: "an installation") { installation in
       guard installation["platform"]?.string?.lowercased() == "apns" else { return [.refused(.otherPlatform)] }
       guard installation["pushChannelExpired"]?.bool != true else { return [.refused(.disabled)] }

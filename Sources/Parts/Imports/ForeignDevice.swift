@@ -1,3 +1,4 @@
+import Backup
 import JSON
 import PushModel
 
@@ -20,7 +21,7 @@ struct ForeignDevice {
       ("createdAt", createdAt), ("updatedAt", updatedAt),
     ]
     return BackupEntry(
-      app: app ?? BackupFormat.noApp, token: token,
+      app: app ?? "", token: token,
       record: .object(members.compactMap { key, value in value.map { JSONMember(key: key, value: $0) } }))
   }
 

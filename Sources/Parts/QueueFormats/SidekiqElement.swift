@@ -1,3 +1,4 @@
+import Jobs
 import JSON
 import PushModel
 

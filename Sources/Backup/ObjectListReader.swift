@@ -10,6 +10,18 @@ package struct ObjectListReader: BackupSource {
     /// Names of the list and of an object, for faults.
     let (list, element): (String, String)
     let entries: @Sendable (JSONValue) -> [BackupEntry]
+
+    /// - Parameters:
+    ///   - list: names the list in a fault, `a list of endpoints`.
+    ///   - element: names an object in a fault, `an endpoint`.
+    ///   - entries: reads an object.
+    package init(
+      wrapper: StaticString, list: String, element: String, entries: @escaping @Sendable (JSONValue) -> [BackupEntry]
+    ) {
+      self.wrapper = wrapper
+      (self.list, self.element) = (list, element)
+      self.entries = entries
+    }
   }
 
   /// The maximum size of one object, which includes everything that an app stored there.

@@ -1,37 +1,11 @@
+import Backup
 import JSON
 import PushModel
 import Registry
 
-/// The file in which another sender or a database lists devices (docs/migrating.md).
-public enum DeviceFormat: String, Sendable, CaseIterable {
-  /// The answer of `ListEndpointsByPlatformApplication`.
-  case sns
-  /// The CSV export of subscriptions.
-  case oneSignal = "onesignal"
-  /// Installations in JSON, or the export of registrations, one in XML a line.
-  case notificationHubs = "notification-hubs"
-  /// Bodies of `POST /api/push`.
-  case gorush
-  /// CSV of the columns of `rpush_notifications` and `rpush_apps`.
-  case rpush
-  case csv
-
-  /// Reads such a file. Devices of which it names no app are of `app`.
-  package func source(app: String?) -> any BackupSource {
-    switch self {
-    case .sns: ObjectListReader(.sns(app: app))
-    case .oneSignal: CSVReader(.oneSignal(app: app))
-    case .notificationHubs: NotificationHubsReader(app: app)
-    case .gorush: ObjectListReader(.gorush(app: app))
-    case .rpush: CSVReader(.rpush(app: app))
-    case .csv: CSVReader(.devices(app: app))
-    }
-  }
-}
-
 extension CSVReader.Form {
   /// Columns with the names of Martlet's own fields. Dates are in ISO 8601 or unix milliseconds.
-  package static func devices(app: String?) -> Self {
+  static func devices(app: String?) -> Self {
     Self(
       required: ["token"],
       optional: ["user", "bundleId", "environment", "kind", "deviceId", "platform", "createdAt", "updatedAt"]
@@ -50,7 +24,7 @@ extension CSVReader.Form {
   }
 
   /// https://documentation.onesignal.com/reference/csv-export
-  package static func oneSignal(app: String?) -> Self {
+  static func oneSignal(app: String?) -> Self {
     Self(required: ["identifier", "device_type"], optional: nil) { row in
       guard row["device_type"] == "0" || row["device_type"]?.lowercased() == "ios" else {
         return .refused(.otherPlatform)
@@ -64,7 +38,7 @@ extension CSVReader.Form {
   }
 
   /// `type` is the class of a notification or an app: `Rpush::Apns…`.
-  package static func rpush(app: String?) -> Self {
+  static func rpush(app: String?) -> Self {
     Self(required: ["device_token"], optional: nil) { row in
       guard row["type"].map({ $0.contains("::Apns") }) ?? true else { return .refused(.otherPlatform) }
       return ForeignDevice(
@@ -77,7 +51,7 @@ extension CSVReader.Form {
 
 extension ObjectListReader.Form {
   /// https://docs.aws.amazon.com/sns/latest/api/API_ListEndpointsByPlatformApplication.html
-  package static func sns(app: String?) -> Self {
+  static func sns(app: String?) -> Self {
     Self(wrapper: "\"Endpoints\"", list: "a list of endpoints", element: "an endpoint") { endpoint in
       [sns(endpoint, app)]
     }
@@ -105,7 +79,7 @@ extension ObjectListReader.Form {
   }
 
   /// https://github.com/appleboy/gorush#request-body
-  package static func gorush(app: String?) -> Self {
+  static func gorush(app: String?) -> Self {
     Self(wrapper: "\"notifications\"", list: "bodies of /api/push", element: "a notification") { notification in
       guard let tokens = notification["tokens"]?.array, !tokens.isEmpty else { return [.refused(.noToken)] }
       let isIOS = notification["platform"]?.integer(in: 0...Int64.max) == 1

@@ -1,30 +1,37 @@
 import JSON
 
 /// A job inside an element, and what the element says for a job that does not say it itself.
-struct WrappedJob {
-  let json: [UInt8]
-  var id: String?
+package struct WrappedJob {
+  package let json: [UInt8]
+  package var id: String?
   /// Unix milliseconds.
-  var sendAt: Int64?
+  package var sendAt: Int64?
   /// Unix seconds.
-  var expiration: Int64?
+  package var expiration: Int64?
+
+  package init(json: [UInt8], id: String?, sendAt: Int64? = nil, expiration: Int64? = nil) {
+    self.json = json
+    self.id = id
+    self.sendAt = sendAt
+    self.expiration = expiration
+  }
 }
 
 extension WrappedJob {
   /// Reads an element of a queue whose format is not known. Returns nil if it is a job alone, or cannot be read.
-  init?(foundIn bytes: [UInt8]) {
+  package init?(foundIn bytes: [UInt8]) {
     guard let element = WrappedJob.element(in: bytes), let job = try? element.wrappedJob() else { return nil }
     self = job
   }
 
   /// The id in an element whose job may be invalid.
-  static func id(in bytes: [UInt8], ofJob own: ([UInt8]) -> String?) -> String? {
+  package static func id(in bytes: [UInt8], ofJob own: ([UInt8]) -> String?) -> String? {
     guard let element = element(in: bytes) else { return nil }
     return (try? element.wrappedJob()).flatMap { own($0.json) } ?? element.id
   }
 
   private static func element(in bytes: [UInt8]) -> (any FormattedElement)? {
-    for format in QueueFormat.allCases {
+    for format in QueueFormat.all {
       if let element = try? format.element(bytes), element.isRecognized { return element }
     }
     return nil
@@ -33,7 +40,7 @@ extension WrappedJob {
   /// The only element of an array, which is a job. Returns nil if the array is empty.
   ///
   /// - Parameter shape: what was expected, for errors.
-  static func onlyElement(of array: [UInt8], _ shape: String) throws(JobError) -> [UInt8]? {
+  package static func onlyElement(of array: [UInt8], _ shape: String) throws(JobError) -> [UInt8]? {
     var reader = JobReader(array)
     try reader.beginArray()
     guard try reader.nextElement() else { return nil }

@@ -1,14 +1,14 @@
 import JSON
 import Registry
-@testable import Backup
+@testable package import Backup
 
 /// The entries that a source reads from a text, and the fault that ended it.
-struct Reading: Equatable {
-  var entries: [BackupEntry] = []
-  var fault: String?
+package struct Reading: Equatable {
+  package var entries: [BackupEntry] = []
+  package var fault: String?
 
   /// Feeds the text in chunks of `size` bytes.
-  init(_ source: some BackupSource, _ bytes: [UInt8], size: Int = 1 << 20) {
+  package init(_ source: some BackupSource, _ bytes: [UInt8], size: Int = 1 << 20) {
     var text = BackupText(source)
     do {
       for start in stride(from: 0, to: bytes.count, by: size) {
@@ -22,12 +22,12 @@ struct Reading: Equatable {
     }
   }
 
-  init(_ source: some BackupSource, _ text: String, size: Int = 1 << 20) {
+  package init(_ source: some BackupSource, _ text: String, size: Int = 1 << 20) {
     self.init(source, Array(text.utf8), size: size)
   }
 
   /// The tokens and ids, or the reasons of refusals.
-  var names: [String] {
+  package var names: [String] {
     entries.map {
       switch $0 {
       case .device(let token, let metadata): "\(metadata.bundleID ?? "-")/\(token)"

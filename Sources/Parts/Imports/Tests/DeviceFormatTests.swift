@@ -1,8 +1,10 @@
+import BackupSupport
 import JSON
 import PushModel
 import Registry
 import Testing
 @testable import Backup
+@testable import Imports
 
 /// The files of other senders.
 struct DeviceFormatTests {

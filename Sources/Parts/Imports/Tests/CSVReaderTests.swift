@@ -1,8 +1,10 @@
+import BackupSupport
 import JSON
 import PushModel
 import Registry
 import Testing
 @testable import Backup
+@testable import Imports
 
 struct CSVReaderTests {
   private static let one = String(repeating: "0a", count: 32)

@@ -2,9 +2,12 @@ import Crypto
 import Testing
 
 @testable import Jobs
+@testable import QueueFormats
 
 /// Elements as Sidekiq 6.4 and Celery 5.2 write them.
 struct QueueFormatTests {
+  init() { QueueFormatsPart.prepare() }
+
   private static let job = #"{"to":{"user":"alice"},"title":"Lunch?"}"#
 
   private func sidekiq(
@@ -67,7 +70,7 @@ struct QueueFormatTests {
     #expect(try Job(parsing: sidekiq("[\(own)]"), as: .sidekiq).id == "own")
   }
 
-  @Test(arguments: QueueFormat.allCases)
+  @Test(arguments: QueueFormatsPart.formats)
   func `a job alone is accepted in a queue with a format`(format: QueueFormat) throws {
     for text in [Self.job, #"{"body":{"key":"K"},"class":"x","to":{"user":"a"}}"#, #"{"title":"T","to":{"user":"a"}}"#]
     {
@@ -83,6 +86,14 @@ struct QueueFormatTests {
     } catch {
       return error.reason
     }
+  }
+
+  @Test(arguments: QueueFormatsPart.formats)
+  func `the reason names what an element looks like`(format: QueueFormat) {
+    #expect(
+      reason([0xAC, 0xED, 0, 5], format) == "not a job: looks like an object in Java's serialization; serialize as JSON"
+    )
+    #expect(reason(Array("[\(Self.job)]".utf8), format).hasPrefix("not a job: looks like an array of jobs"))
   }
 
   @Test func `a broken element of Sidekiq is refused in its words`() {
@@ -149,6 +160,6 @@ struct QueueFormatTests {
 
   @Test func `an element over 64 KiB is refused before it is read`() {
     let large = [UInt8](repeating: UInt8(ascii: "["), count: 65537)
-    for format in QueueFormat.allCases { #expect(reason(large, format) == "larger than 65536 bytes") }
+    for format in QueueFormatsPart.formats { #expect(reason(large, format) == "larger than 65536 bytes") }
   }
 }

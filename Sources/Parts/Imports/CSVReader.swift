@@ -1,9 +1,10 @@
-package import JSON
+import Backup
+import JSON
 
 /// Parses comma-separated values (RFC 4180) that arrive in chunks. The first row names the columns.
-package struct CSVReader: BackupSource {
+struct CSVReader: BackupSource {
   /// What the columns are.
-  package struct Form: Sendable {
+  struct Form: Sendable {
     /// The columns that must be there.
     let required: [String]
     /// The columns that may be there as well. Nil: all others are ignored.
@@ -19,13 +20,13 @@ package struct CSVReader: BackupSource {
   private let form: Form
   /// Nil before the first row.
   private var columns: [String]?
-  package private(set) var line = 1
+  private(set) var line = 1
 
-  package init(_ form: Form) {
+  init(_ form: Form) {
     self.form = form
   }
 
-  package mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
+  mutating func next(in window: inout JSONWindow) throws(JSONWindow.Fault) -> BackupEntry? {
     while let row = try window.row(expectation, maximumBytes: Self.maximumBytes, CSVRow.end) {
       let bytes = CSVRow.withoutLineEnd(row.bytes)
       guard !bytes.isEmpty else { continue }
@@ -39,9 +40,9 @@ package struct CSVReader: BackupSource {
     return nil
   }
 
-  package var mayEnd: Bool { columns != nil }
+  var mayEnd: Bool { columns != nil }
 
-  package var expectation: String { columns == nil ? "a row with the names of the columns" : "a row" }
+  var expectation: String { columns == nil ? "a row with the names of the columns" : "a row" }
 
   private func entry(_ columns: [String], _ fields: [String]?) -> BackupEntry {
     guard let fields, fields.count == columns.count else { return .refused(.malformedRecord) }

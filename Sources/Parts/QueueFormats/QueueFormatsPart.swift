@@ -1,0 +1,36 @@
+import EventLoop
+package import Jobs
+package import Program
+package import Worker
+
+/// The formats in which Sidekiq and Celery write elements, with the setting `MARTLET_QUEUE_FORMATS`: docs/producers.md.
+package enum QueueFormatsPart: Part {
+  package static let settings: Set = ["QUEUE_FORMATS"]
+  package static let formats: [QueueFormat] = [.sidekiq, .celery]
+  private static let name = "MARTLET_QUEUE_FORMATS"
+
+  package static func prepare() { QueueFormat.add(formats) }
+
+  package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
+    for entry in reader.list(name) {
+      // A name may contain the sign.
+      let sign = entry.lastIndex(of: "=") ?? entry.startIndex
+      let queue = String(entry[..<sign])
+      guard worker.queues.contains(queue), worker.formats[queue] == nil,
+        let format = formats.first(where: { $0.name == entry[sign...].dropFirst().lowercased() })
+      else {
+        let known = formats.map(\.name).joined(separator: " or ")
+        reader.report(name, wrong: entry, expected: "queue=\(known), each queue once and one of MARTLET_QUEUES")
+        continue
+      }
+      worker.formats[queue] = format
+    }
+  }
+}
+
+extension QueueFormat {
+  /// Elements of Sidekiq's client.
+  static let sidekiq = QueueFormat("sidekiq") { bytes throws(JobError) in try SidekiqElement(bytes) }
+  /// Messages of Celery, task protocol 2.
+  static let celery = QueueFormat("celery") { bytes throws(JobError) in try CeleryMessage(bytes) }
+}
