@@ -48,6 +48,12 @@ struct Part {
 
 let parts = [
   Part(
+    name: "Policies",
+    dependencies: [
+      "Dashboard", "JSON", "Jobs", "Credentials", "Operations", "PushModel", "Queue", "Redis", "Telemetry", "Worker",
+    ],
+    tests: ["FleetSupport", "Registry", "TestSupport"]),
+  Part(
     name: "QueueFormats", dependencies: ["Crypto", "JSON", "Jobs", "PushModel", "Worker"], tests: ["Redis"]),
   Part(
     name: "Imports", dependencies: ["Backup", "JSON", "PushModel", "Registry"],
@@ -73,6 +79,9 @@ let parts = [
     ],
     tests: ["Crypto", "FleetSupport", "Queue", "SidecarSupport", "TestSupport"]),
 ]
+
+/// For support of tests that knows parts.
+let definitions = parts.map { SwiftSetting.define("PART_\($0.name.uppercased())") }
 
 let package = Package(
   name: "martlet",
@@ -109,13 +118,12 @@ let package = Package(
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "Jobs", "JSON", "PushModel", "Redis", "Registry"]),
-    module("Policy", ["EventLoop", "Jobs", "JSON", "PushModel", "Redis"]),
     module("Activities", ["EventLoop", "JSON", "Jobs", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
       [
-        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "Policy", "PushModel", "Queue",
+        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "PushModel", "Queue",
         "Redis", "Registry",
       ]),
 
@@ -123,13 +131,13 @@ let package = Package(
       "Sidecar",
       [
         "Activities", "Backup", "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON",
-        "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       files: ["openapi.json"]),
     module(
       "Dashboard",
       [
-        "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Policy",
+        "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations",
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       files: ["style.css", "jobs.css", "fleet.css", "dashboard.js", "icon.svg"].map { "Assets/\($0)" }),
@@ -138,7 +146,7 @@ let package = Package(
       [
         "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs",
         "JSON",
-        "Policy", "PushModel", "Queue", "Redis", "Registry", "Telemetry",
+        "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
     // What the program and its parts share.
@@ -146,14 +154,14 @@ let package = Package(
       "Program",
       [
         "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Jobs",
-        "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
       ]),
     .executableTarget(
       name: "Martlet",
       dependencies: [
         "Program", "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient",
         "HTTPServer",
-        "JSON", "Jobs", "Operations", "Policy", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
         "Worker",
       ] + parts.map(\.product),
       swiftSettings: strict, linkerSettings: hardened),
@@ -191,7 +199,7 @@ let package = Package(
         "Credentials", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations", "Queue", "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ],
-      path: "Tests/FleetSupport", swiftSettings: strict),
+      path: "Tests/FleetSupport", swiftSettings: strict + definitions),
     .target(
       name: "RegistrySupport",
       dependencies: [
@@ -206,8 +214,7 @@ let package = Package(
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
     tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
-    tests("Jobs", ["Crypto", "JSON", "Policy", "PushModel", "TestSupport"]),
-    tests("Policy", ["JSON", "Jobs", "TestSupport"]),
+    tests("Jobs", ["Crypto", "JSON", "PushModel", "TestSupport"]),
     tests("Activities", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
@@ -221,7 +228,7 @@ let package = Package(
     tests(
       "Operations",
       [
-        "Activities", "Credentials", "EventLoop", "Jobs", "Policy", "PushModel", "Queue", "QueueSupport", "Redis",
+        "Activities", "Credentials", "EventLoop", "Jobs", "PushModel", "Queue", "QueueSupport", "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
@@ -262,14 +269,14 @@ let package = Package(
     tests(
       "Worker",
       [
-        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "Policy", "PushModel", "Queue", "Registry",
-        "TestSupport",
+        "APNs", "EventLoop", "Events", "HTTPClient", "JSON", "Jobs", "PushModel", "Queue", "Registry",
+        "FleetSupport", "TestSupport",
       ]),
     tests(
       "Martlet",
       [
         "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
-        "FleetSupport", "Operations", "Policy", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry",
+        "FleetSupport", "Operations", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry",
         "Sidecar", "Telemetry", "TestSupport", "Worker",
       ]),
     // All parts together.
@@ -287,12 +294,9 @@ let package = Package(
 
 /// The modules that fuzzing reads inputs with.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Operations", "Policy", "PushModel",
+  "APNs", "Backup", "Credentials", "EventLoop", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel",
   "Queue", "Redis", "Registry", "Sidecar",
 ]
-
-/// So that the inputs of absent parts are left out.
-let definitions = parts.map { SwiftSetting.define("PART_\($0.name.uppercased())") }
 
 /// What calls C, and what its tests need.
 let sanitized: Set = [

@@ -27,7 +27,7 @@ enum Martlet {
       Signals.listen(to: ServiceSignal.numbers) { ServiceSignal.receive($0) }
     }
     for part in Parts.all { part.prepare() }
-    PolicySettings.adoptTimeZone(ProcessEnvironment.processValues)
+    TimeZoneSetting.adopt(ProcessEnvironment.processValues)
     signal(SIGPIPE, SIG_IGN)
     EventLoop.start {
       let code = await run(words).rawValue

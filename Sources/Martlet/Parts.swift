@@ -1,6 +1,8 @@
 import Gorush
 import Imports
+import Jobs
 import Matrix
+import Policies
 import QueueFormats
 import Program
 import EventLoop
@@ -16,6 +18,7 @@ enum Parts {
     ImportsPart.self,
     WebhookPart.self,
     TracingPart.self,
+    PoliciesPart.self,
     MatrixPart.self,
     GorushPart.self,
   ]
@@ -28,6 +31,14 @@ enum Parts {
       if let status = try await part.status(connection) { statuses.append(status) }
     }
     return statuses
+  }
+
+  /// The notification classes that jobs may name: those of the first part that defines any.
+  static func classes(_ reader: inout EnvironmentReader) -> (any JobClasses)? {
+    for part in all {
+      if let classes = part.classes(&reader) { return classes }
+    }
+    return nil
   }
 
   static let settings = all.reduce(into: Set<String>()) { $0.formUnion($1.settings) }

@@ -1,6 +1,7 @@
 package import Backup
 package import Dashboard
 import EventLoop
+package import Jobs
 package import Operations
 package import Redis
 package import Sidecar
@@ -18,6 +19,12 @@ package protocol Part: Sendable {
 
   /// The files of other senders that `martlet tokens import` reads.
   static var deviceFormats: [DeviceFormat] { get }
+
+  /// Reads the settings of the notification classes that the part defines. Nil if it defines none.
+  static func classes(_ reader: inout EnvironmentReader) -> (any JobClasses)?
+
+  /// Reads the settings of what explains an addressee. Nil if the part knows nothing of addressees.
+  static func explainer(_ reader: inout EnvironmentReader) -> (any AddresseeExplainer)?
 
   /// Each reads the settings of the part and adds it to a service.
   static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader)
@@ -37,6 +44,8 @@ extension Part {
   package static var commands: [any Command.Type] { [] }
   package static func prepare() {}
   package static var deviceFormats: [DeviceFormat] { [] }
+  package static func classes(_ reader: inout EnvironmentReader) -> (any JobClasses)? { nil }
+  package static func explainer(_ reader: inout EnvironmentReader) -> (any AddresseeExplainer)? { nil }
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}

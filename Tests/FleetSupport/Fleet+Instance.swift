@@ -3,7 +3,6 @@ import Jobs
 import Redis
 package import Registry
 import TestSupport
-@testable package import Policy
 @testable import Queue
 @testable import PushModel
 
@@ -40,11 +39,6 @@ extension Fleet {
     _ className: String, to instance: String, _ members: String = "", on queue: String
   ) async throws -> JobRecord {
     try await record(try await enqueue(className, to: instance, members, on: queue))
-  }
-
-  /// The state of the policy, or nil if there is none.
-  package func policyState(of instance: String, policy: String = "nyra") async throws -> PolicyState? {
-    try await redis("GET", PolicyKeys.state(policy, instance: instance)).bytes.map(PolicyState.init(json:))
   }
 
   /// Quiet hours from two hours ago to two hours from now, in the local time of a zone without summer time.

@@ -1,6 +1,5 @@
 import Jobs
 import Testing
-@testable import Policy
 @testable import PushModel
 
 struct JobTests {
@@ -10,7 +9,7 @@ struct JobTests {
 
   private func payload(_ text: String) throws -> String {
     let job = try job(text)
-    return String(decoding: try job.apnsPayload(PolicyBook.standard.match(job)), as: UTF8.self)
+    return String(decoding: try job.apnsPayload(), as: UTF8.self)
   }
 
   @Test(arguments: Corpus.valid)
@@ -116,13 +115,6 @@ struct JobTests {
     #expect(
       try payload(#"{"to":{"user":"a"},"payload":{ "aps" : {"alert":"\u00e9"} } }"#)
         == #"{ "aps" : {"alert":"\u00e9"} }"#)
-  }
-
-  @Test func `the payload of a class has the documented shape`() throws {
-    let expected =
-      #"{"aps":{"alert":{"title":"Nyra","body":"Look"},"badge":1,"sound":"default","content-available":1},"#
-      + #""nyra":{"class":"action_needed","instance_id":"home","hint":"poll"}}"#
-    #expect(try payload(#"{"to":{"instance":"home"},"class":"action_needed","preview":"Look"}"#) == expected)
   }
 
   @Test func `a payload that is too large for APNs is refused`() throws {

@@ -1,6 +1,6 @@
 import EventLoop
+import FleetSupport
 import Jobs
-import Policy
 import PushModel
 import Registry
 @testable import Queue
@@ -17,7 +17,7 @@ extension Claim {
 extension Intake {
   @EventLoop
   static func testing(mode: DeliveryMode = .atLeastOnce) -> Intake {
-    Intake(policies: .standard, queues: ["jobs"], mode: mode)
+    Intake(classes: TestClasses(), queues: ["jobs"], mode: mode)
   }
 }
 

@@ -4,7 +4,6 @@ import PushModel
 import Registry
 import Testing
 
-@testable import Policy
 @testable import Queue
 @testable import Worker
 
@@ -127,12 +126,12 @@ struct DeliveryHistoryTests {
 
   @Test func `a decision of a policy is told with its numbers`() throws {
     let delivery = try Delivery.testing(#"{"id":"j","to":{"instance":"i"},"class":"action_needed"}"#)
-    delivery.notePolicy(.suppress, .limit, PolicyGrounds(limit: 3, used: 3, seconds: 300, until: 77))
-    var policy = HistoryPolicy(policy: "nyra", className: "action_needed", decision: .suppress, rule: "limit")
+    var policy = HistoryPolicy(policy: "test", className: "action_needed", decision: .suppress, rule: "limit")
     policy.limit = 3
     policy.used = 3
     policy.seconds = 300
     policy.until = 77
+    delivery.note(.policy(policy))
     let events = events(delivery, JobOutcome(status: .suppressed, exit: .acknowledge, rule: .limit))
     #expect(events.contains(.policy(policy)))
     #expect(events.last == .ended(.suppressed, reason: "limit"))

@@ -42,7 +42,7 @@ struct GateTests {
   }
 
   init() {
-    gates = Gates(a, b)
+    gates = Gates([a, b])
     gates.exits.passed = { [log] in log.passed.append($0.map(\.id)) }
     gates.exits.stopped = { [log] delivery, _ in log.stopped.append(delivery.id) }
   }

@@ -70,7 +70,7 @@ struct SignIn {
   }
 
   private func document(_ page: Page, _ request: HTTPRequest) -> HTTPResponse {
-    let layout = Layout(links: Links(from: request.path), operator: nil, section: nil, version: "")
+    let layout = Layout(links: Links(from: request.path), operator: nil, section: nil, sections: [], version: "")
     return PageAnswer.html(layout.document(page), status: page.status)
   }
 }

@@ -1,34 +1,34 @@
-import Operations
+package import Operations
 
 /// Stacked bars of what became of pushes over time. The numbers are also in a table, for those who do not see the chart.
-struct BarChart: Sendable {
-  struct Bar: Sendable {
+package struct BarChart: Sendable {
+  package struct Bar: Sendable {
     /// The time that the bar stands for: `14:05 UTC`.
-    let title: String
+    package let title: String
     /// One for each series.
-    let values: [Int]
+    package let values: [Int]
   }
 
   /// The names of the parts of a bar, from the bottom; each has a colour of its own.
-  let series = ["Accepted", "Refused", "Uncertain"]
+  package let series = ["Accepted", "Refused", "Uncertain"]
   /// What the chart shows.
-  let title: String
+  package let title: String
   /// From the left.
-  let bars: [Bar]
+  package let bars: [Bar]
   /// The text below the first bar.
-  let start: String
+  package let start: String
   /// What one bar stands for: `minute`.
-  let unit: String
+  package let unit: String
 
   /// `minutes`: the earliest first.
-  init(minutes: [CounterBucket]) {
+  package init(minutes: [CounterBucket]) {
     title = "Pushes, last hour"
     bars = minutes.map { Bar($0, BarChart.clock($0)) }
     (start, unit) = ("\(minutes.count) min ago", "minute")
   }
 
   /// `hours`: the earliest first.
-  init(hours: [CounterBucket]) {
+  package init(hours: [CounterBucket]) {
     title = "Pushes, last \(hours.count) hours"
     bars = hours.map { Bar($0, "\(TimeText.exact($0.start * 1000).prefix(10)) \(BarChart.clock($0))") }
     (start, unit) = ("\(hours.count) h ago", "hour")
@@ -40,13 +40,13 @@ struct BarChart: Sendable {
   }
 
   /// The height of the highest bar; at least 1.
-  var maximum: Int { max(1, bars.map { $0.values.reduce(0, +) }.max() ?? 0) }
+  package var maximum: Int { max(1, bars.map { $0.values.reduce(0, +) }.max() ?? 0) }
 
   /// The sum of each series.
-  var totals: [Int] { series.indices.map { place in bars.reduce(0) { $0 + $1.values[place] } } }
+  package var totals: [Int] { series.indices.map { place in bars.reduce(0) { $0 + $1.values[place] } } }
 
   /// One sentence that tells what the chart shows.
-  var description: String {
+  package var description: String {
     let parts = zip(series, totals).map { "\($0) \(NumberText.grouped($1))" }.joined(separator: ", ")
     return "\(parts). At most \(NumberText.grouped(maximum)) in one \(unit)."
   }
@@ -58,7 +58,7 @@ extension HTML {
   private static let height = 120
 
   /// Appends a chart. `id` keeps its table open while the page is refreshed.
-  mutating func chart(_ chart: BarChart, id: String) {
+  package mutating func chart(_ chart: BarChart, id: String) {
     element("figure", ["class": "chart"]) { html in
       html.element("figcaption") { html in
         html.element("strong", chart.title)
@@ -111,7 +111,7 @@ extension HTML {
   }
 
   /// Appends a bar that shows a share of the largest number.
-  mutating func shareBar(percent: Double) {
+  package mutating func shareBar(percent: Double) {
     element("svg", ["class": "share", "viewBox": "0 0 100 4", "preserveAspectRatio": "none", "aria-hidden": "true"]) {
       $0.element("rect", ["width": Coordinate.text(percent), "height": "4", "rx": "1"], "")
     }
@@ -151,13 +151,13 @@ extension BarChart {
 }
 
 extension String {
-  var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+  package var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
 
 /// Numbers of a drawing.
-enum Coordinate {
+package enum Coordinate {
   /// Two decimals at most.
-  static func text(_ value: Double) -> String {
+  package static func text(_ value: Double) -> String {
     let hundredths = Int((value * 100).rounded())
     return hundredths % 100 == 0 ? "\(hundredths / 100)" : "\(Double(hundredths) / 100)"
   }

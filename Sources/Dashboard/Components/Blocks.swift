@@ -1,10 +1,10 @@
 /// What is shown in place of a list without entries.
-struct EmptyState: Sendable {
-  let title: String
+package struct EmptyState: Sendable {
+  package let title: String
   /// What that means, or what to do.
-  var hint: String?
+  package var hint: String?
 
-  init(_ title: String, _ hint: String? = nil) {
+  package init(_ title: String, _ hint: String? = nil) {
     self.title = title
     self.hint = hint
   }
@@ -12,12 +12,12 @@ struct EmptyState: Sendable {
 
 extension HTML {
   /// Appends a part of the page that is fetched again while the page is shown. `id` is unique in the page.
-  mutating func region(_ id: StaticString, _ content: (inout HTML) -> Void) {
+  package mutating func region(_ id: StaticString, _ content: (inout HTML) -> Void) {
     element("div", ["class": "region", "data-region": "\(id)"], content)
   }
 
   /// Appends a part with a heading, in a frame.
-  mutating func panel(_ title: String, id: String? = nil, _ content: (inout HTML) -> Void) {
+  package mutating func panel(_ title: String, id: String? = nil, _ content: (inout HTML) -> Void) {
     element("section", ["class": "panel", "id": id]) { html in
       html.element("h2", title)
       content(&html)
@@ -25,7 +25,9 @@ extension HTML {
   }
 
   /// Appends links to the views of a page. `mark`: the value of `aria-current`.
-  mutating func tabs(_ label: String, mark: String = "page", _ tabs: [(title: String, link: Link, isCurrent: Bool)]) {
+  package mutating func tabs(
+    _ label: String, mark: String = "page", _ tabs: [(title: String, link: Link, isCurrent: Bool)]
+  ) {
     element("nav", ["class": "tabs", "aria-label": label]) { html in
       for tab in tabs {
         html.element("a", ["href": tab.link.text, "aria-current": tab.isCurrent ? mark : nil], tab.title)
@@ -33,7 +35,7 @@ extension HTML {
     }
   }
 
-  mutating func emptyState(_ state: EmptyState) {
+  package mutating func emptyState(_ state: EmptyState) {
     element("div", ["class": "empty"]) { html in
       html.element("p", ["class": "title"], state.title)
       if let hint = state.hint { html.element("p", hint) }
@@ -41,7 +43,7 @@ extension HTML {
   }
 
   /// Appends a sentence that stands out: what is wrong and its fix, or what was done.
-  mutating func notice(_ text: String, _ tone: Tone, fix: String? = nil) {
+  package mutating func notice(_ text: String, _ tone: Tone, fix: String? = nil) {
     element("div", ["class": "notice \(tone.rawValue)", "role": tone == .bad ? "alert" : "status"]) { html in
       html.element("p", text)
       if let fix { html.labelled("Fix: ", fix, class: "fix") }
@@ -49,7 +51,7 @@ extension HTML {
   }
 
   /// Appends a paragraph that begins with a label: what happens next, or what to do. `more` follows the text.
-  mutating func labelled(
+  package mutating func labelled(
     _ label: String, _ text: String, class name: String? = nil, _ more: (inout HTML) -> Void = { _ in }
   ) {
     element("p", ["class": name]) { html in
@@ -60,7 +62,7 @@ extension HTML {
   }
 
   /// Appends names and their values.
-  mutating func definitions(_ entries: [(String, Cell)]) {
+  package mutating func definitions(_ entries: [(String, Cell)]) {
     element("dl", ["class": "facts"]) { html in
       for (name, value) in entries {
         html.element("div") { html in
@@ -72,7 +74,7 @@ extension HTML {
   }
 
   /// Appends numbers that matter most, each with its name and a line of explanation.
-  mutating func figures(_ figures: [Figure]) {
+  package mutating func figures(_ figures: [Figure]) {
     element("dl", ["class": "figures"]) { html in
       for figure in figures {
         html.element("div", ["class": figure.tone.map { "figure \($0.rawValue)" } ?? "figure"]) { html in
@@ -87,7 +89,7 @@ extension HTML {
   }
 
   /// Appends how far something is. The text says it too: `text`, or the part in percent.
-  mutating func progress(done: Int64, total: Int64, label: String, text: String? = nil) {
+  package mutating func progress(done: Int64, total: Int64, label: String, text: String? = nil) {
     element("div", ["class": "progress"]) { html in
       html.element(
         "progress",
@@ -98,12 +100,12 @@ extension HTML {
   }
 
   /// Appends text that keeps its lines, in a fixed-width font.
-  mutating func preformatted(_ text: String, label: String) {
+  package mutating func preformatted(_ text: String, label: String) {
     element("pre", ["tabindex": "0", "role": "region", "aria-label": label]) { $0.element("code", text) }
   }
 
   /// Appends a part that is closed until it is asked for. `id` keeps it open while the page is refreshed.
-  mutating func details(_ summary: String, id: String, _ content: (inout HTML) -> Void) {
+  package mutating func details(_ summary: String, id: String, _ content: (inout HTML) -> Void) {
     element("details", ["id": id]) { html in
       html.element("summary", summary)
       content(&html)
@@ -112,14 +114,14 @@ extension HTML {
 }
 
 /// A number that matters.
-struct Figure: Sendable {
-  let name: String
-  let value: String
-  var detail: String?
-  var tone: Tone?
-  var link: Link?
+package struct Figure: Sendable {
+  package let name: String
+  package let value: String
+  package var detail: String?
+  package var tone: Tone?
+  package var link: Link?
 
-  init(_ name: String, _ value: String, detail: String? = nil, tone: Tone? = nil, link: Link? = nil) {
+  package init(_ name: String, _ value: String, detail: String? = nil, tone: Tone? = nil, link: Link? = nil) {
     self.name = name
     self.value = value
     self.detail = detail
@@ -127,7 +129,9 @@ struct Figure: Sendable {
     self.link = link
   }
 
-  init(_ name: String, _ number: some BinaryInteger, detail: String? = nil, tone: Tone? = nil, link: Link? = nil) {
+  package init(
+    _ name: String, _ number: some BinaryInteger, detail: String? = nil, tone: Tone? = nil, link: Link? = nil
+  ) {
     self.init(name, NumberText.grouped(number), detail: detail, tone: tone, link: link)
   }
 }

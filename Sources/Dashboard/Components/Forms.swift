@@ -2,23 +2,23 @@ import Credentials
 import HTTPServer
 
 /// The look of a button.
-enum ButtonStyle: String, Sendable {
+package enum ButtonStyle: String, Sendable {
   case plain, primary, danger
 }
 
 /// A field of a form that filters a list.
-struct FilterField: Sendable {
-  enum Input: Sendable {
+package struct FilterField: Sendable {
+  package enum Input: Sendable {
     case text(placeholder: String)
     /// Values and their titles. The first one is the value without a choice, usually empty.
     case choice([(value: String, title: String)])
   }
 
-  let name: String
-  let title: String
-  let input: Input
+  package let name: String
+  package let title: String
+  package let input: Input
 
-  init(_ name: String, _ title: String, _ input: Input) {
+  package init(_ name: String, _ title: String, _ input: Input) {
     self.name = name
     self.title = title
     self.input = input
@@ -27,7 +27,7 @@ struct FilterField: Sendable {
 
 extension HTML {
   /// Appends a form with one button that carries out `action` on this page. Appends nothing if the operator may not.
-  mutating func actionForm(
+  package mutating func actionForm(
     _ request: PageRequest, _ action: PageAction, _ label: String, style: ButtonStyle = .plain,
     fields: [(String, String)] = [], describedBy: String? = nil
   ) {
@@ -39,7 +39,7 @@ extension HTML {
   }
 
   /// Appends a form that is sent to this page. It contains at least one ``button(_:_:style:describedBy:)``.
-  mutating func form(_ request: PageRequest, class name: String = "action", _ content: (inout HTML) -> Void) {
+  package mutating func form(_ request: PageRequest, class name: String = "action", _ content: (inout HTML) -> Void) {
     element("form", ["method": "post", "action": request.sameLink().text, "class": name]) { html in
       html.hidden(FormToken.field, request.formToken)
       content(&html)
@@ -47,7 +47,7 @@ extension HTML {
   }
 
   /// Appends a field that is not shown. Its value is sent back exactly, also with characters that pages do not show.
-  mutating func hidden(_ name: String, _ value: String) {
+  package mutating func hidden(_ name: String, _ value: String) {
     raw("<input type=\"hidden\" name=\"")
     text(name)
     raw("\" value=\"")
@@ -56,7 +56,7 @@ extension HTML {
   }
 
   /// Appends the button of an action. `describedBy`: what it acts on, for those who hear the button alone.
-  mutating func button(
+  package mutating func button(
     _ action: PageAction, _ label: String, style: ButtonStyle = .plain, describedBy: String? = nil
   ) {
     element(
@@ -69,7 +69,7 @@ extension HTML {
 
   /// Appends a link to this page that asks before an action. Appends nothing if the operator may not. `question`: the value of
   /// `confirm`; nil for the name of the action.
-  mutating func confirmLink(
+  package mutating func confirmLink(
     _ request: PageRequest, _ action: PageAction, _ label: String, asking question: String? = nil
   ) {
     guard request.may(action) else { return }
@@ -77,7 +77,7 @@ extension HTML {
   }
 
   /// Appends a panel that says what an action would do, with the button that does it and a link that does not.
-  mutating func confirmation(
+  package mutating func confirmation(
     _ request: PageRequest, _ action: PageAction, title: String, label: String, style: ButtonStyle = .danger,
     fields: [(String, String)] = [], cancel: Link, _ content: (inout HTML) -> Void
   ) {
@@ -92,7 +92,7 @@ extension HTML {
   }
 
   /// Appends a form that filters the list of this page. Each field shows the value in the query.
-  mutating func filterForm(_ request: PageRequest, _ fields: [FilterField], button label: String = "Filter") {
+  package mutating func filterForm(_ request: PageRequest, _ fields: [FilterField], button label: String = "Filter") {
     let page = request.sameLink(request.http.query.map { ($0.name, nil) })
     element("form", ["method": "get", "action": page.text, "class": "filter"]) { html in
       for field in fields {
@@ -119,7 +119,7 @@ extension HTML {
   }
 
   /// Appends a link that shows tokens whole or shortened, if the operator may see them whole.
-  mutating func wholeTokensLink(_ request: PageRequest) {
+  package mutating func wholeTokensLink(_ request: PageRequest) {
     guard request.operator.role == .admin else { return }
     let isWhole = request.showsWholeTokens
     link(
@@ -127,7 +127,7 @@ extension HTML {
   }
 
   /// Appends links to the parts of a list before and after this one. `item`: the query item that says where a part begins.
-  mutating func pager(
+  package mutating func pager(
     _ request: PageRequest, item: String = "cursor", first: Bool, next: String?, description: String? = nil
   ) {
     guard !first || next != nil || description != nil else { return }

@@ -1,34 +1,34 @@
 /// A table with a caption and header cells.
-struct Table: Sendable {
-  struct Column: Sendable {
-    enum Kind: String, Sendable { case text, number, actions }
+package struct Table: Sendable {
+  package struct Column: Sendable {
+    package enum Kind: String, Sendable { case text, number, actions }
 
-    let title: String
-    let kind: Kind
-    var className: String? { kind == .text ? nil : kind.rawValue }
+    package let title: String
+    package let kind: Kind
+    package var className: String? { kind == .text ? nil : kind.rawValue }
 
-    static func text(_ title: String) -> Column { Column(title: title, kind: .text) }
-    static func number(_ title: String) -> Column { Column(title: title, kind: .number) }
+    package static func text(_ title: String) -> Column { Column(title: title, kind: .text) }
+    package static func number(_ title: String) -> Column { Column(title: title, kind: .number) }
     /// Buttons and links; the title is for those who do not see them.
-    static func actions(_ title: String = "Actions") -> Column { Column(title: title, kind: .actions) }
+    package static func actions(_ title: String = "Actions") -> Column { Column(title: title, kind: .actions) }
   }
 
-  let caption: String
-  let columns: [Column]
+  package let caption: String
+  package let columns: [Column]
   /// Whether the caption is only for those who do not see the heading above the table.
-  var isCaptionHidden = false
-  private(set) var rows: [[Cell]] = []
+  package var isCaptionHidden = false
+  package private(set) var rows: [[Cell]] = []
 
-  init(_ caption: String, columns: [Column], isCaptionHidden: Bool = false) {
+  package init(_ caption: String, columns: [Column], isCaptionHidden: Bool = false) {
     self.caption = caption
     self.columns = columns
     self.isCaptionHidden = isCaptionHidden
   }
 
   /// Adds a row with a cell for each column. The first one is the header of the row.
-  mutating func row(_ cells: Cell...) { row(cells) }
+  package mutating func row(_ cells: Cell...) { row(cells) }
 
-  mutating func row(_ cells: [Cell]) {
+  package mutating func row(_ cells: [Cell]) {
     precondition(cells.count == columns.count, "a cell for each column")
     rows.append(cells)
   }
@@ -36,7 +36,7 @@ struct Table: Sendable {
 
 extension HTML {
   /// Appends a table, or what to show if it has no rows.
-  mutating func table(_ table: Table, empty: EmptyState? = nil) {
+  package mutating func table(_ table: Table, empty: EmptyState? = nil) {
     if table.rows.isEmpty, let empty { return emptyState(empty) }
     element("div", ["class": "table", "role": "region", "aria-label": table.caption, "tabindex": "0"]) { html in
       html.element("table") { html in

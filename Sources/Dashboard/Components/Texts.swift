@@ -3,9 +3,9 @@ import JSON
 import Telemetry
 
 /// Numbers as people read them.
-enum NumberText {
+package enum NumberText {
   /// `1 234 567`, with narrow no-break spaces.
-  static func grouped(_ number: some BinaryInteger) -> String {
+  package static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number.magnitude))
     var text = number < 0 ? "-" : ""
     for (place, digit) in digits.enumerated() {
@@ -16,7 +16,7 @@ enum NumberText {
   }
 
   /// A number with one decimal below 10: `0`, `0.4`, `3.5`, `120`.
-  static func short(_ number: Double) -> String {
+  package static func short(_ number: Double) -> String {
     guard number.isFinite, number.magnitude < 1e15 else { return "–" }
     if number.magnitude >= 9.95 || number == number.rounded() { return grouped(Int64(number.rounded())) }
     let tenths = Int64((number * 10).rounded())
@@ -24,7 +24,7 @@ enum NumberText {
   }
 
   /// `512 B`, `1.5 KiB`, `3.0 GiB`.
-  static func bytes(_ count: Int64) -> String {
+  package static func bytes(_ count: Int64) -> String {
     guard count >= 1024 else { return "\(count) B" }
     var value = Double(count) / 1024
     var unit = 0
@@ -37,18 +37,18 @@ enum NumberText {
   }
 
   /// `3 jobs`, `1 job`.
-  static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+  package static func count(_ number: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
     "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
   }
 }
 
 extension TimeText {
   /// `2026-12-24 18:00:00 UTC`
-  static func exact(_ milliseconds: Int64) -> String {
+  package static func exact(_ milliseconds: Int64) -> String {
     let text = Timestamp.text(milliseconds)
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
   }
 
   /// `2026-12-24T18:00:00.000Z`
-  static func machine(_ milliseconds: Int64) -> String { Timestamp.text(milliseconds) }
+  package static func machine(_ milliseconds: Int64) -> String { Timestamp.text(milliseconds) }
 }

@@ -22,7 +22,7 @@ struct DevicesPage: DashboardPage {
   private func facts(_ query: InspectedAddressee, _ request: PageRequest) async throws(PageError) -> AddresseeFacts {
     try await refusingFaults(
       await context.fleet.facts(
-        of: query, in: context.registry, context.configuration.policies, showsWholeTokens: request.showsWholeTokens))
+        of: query, in: context.registry, context.configuration.explainers, showsWholeTokens: request.showsWholeTokens))
   }
 
   func show(_ request: PageRequest) async throws(PageError) -> Page {
@@ -35,7 +35,7 @@ struct DevicesPage: DashboardPage {
       search(request, &html)
       html.region("devices") { html in
         FindingsPanel(explanation: facts.explanation, request: request).append(to: &html)
-        DevicesPanel(query: query, entries: shown, request: request)
+        DevicesPanel(query: query, entries: shown, pages: facts.pages, request: request)
           .append(to: &html, start: start, count: all.count, isComplete: facts.isComplete)
       }
     }

@@ -8,6 +8,8 @@ import Telemetry
 struct DevicesPanel {
   let query: InspectedAddressee
   let entries: [DeviceEntry]
+  /// Of parts, about the same addressee.
+  let pages: [PageReference]
   let request: PageRequest
 
   /// `start` is the place of the first entry among `count`.
@@ -42,9 +44,7 @@ struct DevicesPanel {
         html.wholeTokensLink(request)
         html.text(" ")
       }
-      if case .instance(let id) = query {
-        html.link("Limits used by this instance", to: request.link("policies", query: [("instance", id)]))
-      }
+      for page in pages { html.link(page.title, to: request.link(page.path, query: page.query)) }
     }
   }
 

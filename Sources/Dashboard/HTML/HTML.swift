@@ -2,61 +2,61 @@
 ///
 /// Text and the values of attributes are escaped when they are appended. Only a `StaticString` of this program is markup, so
 /// nothing that comes from outside can become an element, an attribute or a script.
-struct HTML: Sendable {
+package struct HTML: Sendable {
   /// The attributes of an element in their order. An attribute whose value is nil is left out.
-  typealias Attributes = KeyValuePairs<StaticString, String?>
+  package typealias Attributes = KeyValuePairs<StaticString, String?>
 
-  private(set) var bytes: [UInt8] = []
+  package private(set) var bytes: [UInt8] = []
 
-  init() {}
+  package init() {}
 
   /// Makes a fragment with `content`.
-  init(_ content: (inout HTML) -> Void) {
+  package init(_ content: (inout HTML) -> Void) {
     content(&self)
   }
 
-  var isEmpty: Bool { bytes.isEmpty }
+  package var isEmpty: Bool { bytes.isEmpty }
 
   /// Appends text.
-  mutating func text(_ text: String) {
+  package mutating func text(_ text: String) {
     HTMLEscaping.append(text, to: &bytes)
   }
 
   /// Appends the value of an attribute. A form sends it back unchanged, with any characters.
-  mutating func exactly(_ text: String) {
+  package mutating func exactly(_ text: String) {
     HTMLEscaping.appendExactly(text, to: &bytes)
   }
 
   /// Appends markup of this program.
-  mutating func raw(_ markup: StaticString) {
+  package mutating func raw(_ markup: StaticString) {
     markup.withUTF8Buffer { bytes.append(contentsOf: $0) }
   }
 
-  mutating func append(_ fragment: HTML) {
+  package mutating func append(_ fragment: HTML) {
     bytes.append(contentsOf: fragment.bytes)
   }
 
   /// Appends an element with `content`.
-  mutating func element(_ name: StaticString, _ attributes: Attributes = [:], _ content: (inout HTML) -> Void) {
+  package mutating func element(_ name: StaticString, _ attributes: Attributes = [:], _ content: (inout HTML) -> Void) {
     open(name, attributes)
     content(&self)
     close(name)
   }
 
   /// Appends an element without attributes that contains `text`.
-  mutating func element(_ name: StaticString, _ text: String) {
+  package mutating func element(_ name: StaticString, _ text: String) {
     element(name, [:], text)
   }
 
   /// Appends an element that contains `text`.
-  mutating func element(_ name: StaticString, _ attributes: Attributes, _ text: String) {
+  package mutating func element(_ name: StaticString, _ attributes: Attributes, _ text: String) {
     open(name, attributes)
     self.text(text)
     close(name)
   }
 
   /// Appends an element that has no content and no end tag: `input`, `link`, `meta`.
-  mutating func void(_ name: StaticString, _ attributes: Attributes = [:]) {
+  package mutating func void(_ name: StaticString, _ attributes: Attributes = [:]) {
     open(name, attributes)
   }
 
@@ -83,7 +83,7 @@ struct HTML: Sendable {
 
 extension HTML {
   /// Appends a link.
-  mutating func link(_ text: String, to link: Link, class name: String? = nil) {
+  package mutating func link(_ text: String, to link: Link, class name: String? = nil) {
     element("a", ["href": link.text, "class": name], text)
   }
 }

@@ -1,12 +1,12 @@
 /// Makes text safe in the content of an element and between the quotes of an attribute.
-enum HTMLEscaping {
+package enum HTMLEscaping {
   /// They join the parts of emoji, and letters in several scripts.
   private static let joiners: ClosedRange<UInt32> = 0x200C...0x200D
   private static let replacement = Array("\u{FFFD}".utf8)
 
   /// Appends `text` with character references for the characters of markup. Control characters except tab and line feed, and
   /// characters that are invisible or change the direction of writing, become U+FFFD.
-  static func append(_ text: String, to bytes: inout [UInt8]) {
+  package static func append(_ text: String, to bytes: inout [UInt8]) {
     for scalar in text.unicodeScalars {
       if scalar.isASCII {
         appendASCII(UInt8(scalar.value), to: &bytes)
@@ -20,7 +20,7 @@ enum HTMLEscaping {
 
   /// Appends `text` so that a browser reads exactly this text again: for what a form sends back and nobody sees. U+0000 and
   /// bytes that are no UTF-8 become U+FFFD.
-  static func appendExactly(_ text: String, to bytes: inout [UInt8]) {
+  package static func appendExactly(_ text: String, to bytes: inout [UInt8]) {
     for scalar in text.unicodeScalars {
       switch scalar.value {
       case 0x26, 0x3C, 0x3E, 0x22, 0x27: appendASCII(UInt8(scalar.value), to: &bytes)

@@ -1,8 +1,8 @@
-import EventLoop
+package import EventLoop
 
 /// A page and its actions.
 @EventLoop
-protocol DashboardPage {
+package protocol DashboardPage {
   /// The path, whose last part may be a parameter: `/queues/{name}`.
   var path: String { get }
 
@@ -23,11 +23,11 @@ protocol DashboardPage {
 }
 
 extension DashboardPage {
-  var actions: [PageAction] { [] }
+  package var actions: [PageAction] { [] }
 
-  func subject(of action: PageAction, _ request: PageRequest) -> String { request.parameter }
+  package func subject(of action: PageAction, _ request: PageRequest) -> String { request.parameter }
 
-  func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
+  package func perform(_ action: PageAction, _ request: PageRequest) async throws(PageError) -> ActionOutcome {
     throw .badRequest("This page has no action.")
   }
 }

@@ -7,6 +7,8 @@ struct Layout {
   let `operator`: Operator?
   /// Nil if no entry of the navigation is the current one.
   let section: Section?
+  /// Entries of the navigation, in their order.
+  let sections: [Section]
   /// The version of the program, at the foot of the page.
   let version: String
 
@@ -81,9 +83,9 @@ struct Layout {
 
   private func navigation(_ html: inout HTML) {
     for group in Section.groups {
-      html.element("p", ["class": "group"], group.title)
+      html.element("p", ["class": "group"], group)
       html.element("ul") { html in
-        for entry in group.sections {
+        for entry in sections where entry.group == group {
           html.element("li") { html in
             html.element(
               "a", ["href": links.link(entry).text, "aria-current": entry == section ? "page" : nil], entry.title)

@@ -1,13 +1,13 @@
-import Credentials
+package import Credentials
 
 /// Something that an operator can do on a page. A form names it: `action=pause`.
-struct PageAction: Sendable, Equatable {
+package struct PageAction: Sendable, Equatable {
   /// The value of the button, and the action in the audit log.
-  let name: String
+  package let name: String
   /// Operators of a lower role may not do it.
-  let role: OperatorRole
+  package let role: OperatorRole
 
-  init(_ name: String, role: OperatorRole = .operator) {
+  package init(_ name: String, role: OperatorRole = .operator) {
     self.name = name
     self.role = role
   }
@@ -16,47 +16,47 @@ struct PageAction: Sendable, Equatable {
 /// All actions.
 extension PageAction {
   /// Of a queue, or of a broadcast.
-  static let pause = PageAction("pause")
-  static let resume = PageAction("resume")
+  package static let pause = PageAction("pause")
+  package static let resume = PageAction("resume")
   /// Of a job, or of a broadcast.
-  static let cancel = PageAction("cancel")
-  static let runNow = PageAction("run-now")
-  static let reveal = PageAction("reveal")
+  package static let cancel = PageAction("cancel")
+  package static let runNow = PageAction("run-now")
+  package static let reveal = PageAction("reveal")
   /// Of a dead letter.
-  static let requeue = PageAction("requeue")
-  static let purge = PageAction("purge", role: .admin)
+  package static let requeue = PageAction("requeue")
+  package static let purge = PageAction("purge", role: .admin)
   /// Of all dead letters that match.
-  static let requeueAll = PageAction("requeue-all")
-  static let purgeAll = PageAction("purge-all", role: .admin)
+  package static let requeueAll = PageAction("requeue-all")
+  package static let purgeAll = PageAction("purge-all", role: .admin)
   /// Of a device.
-  static let test = PageAction("test")
-  static let remove = PageAction("remove", role: .admin)
+  package static let test = PageAction("test")
+  package static let remove = PageAction("remove", role: .admin)
   /// Of a worker.
-  static let drain = PageAction("drain")
-  static let undrain = PageAction("undrain")
+  package static let drain = PageAction("drain")
+  package static let undrain = PageAction("undrain")
   /// Of a credential.
-  static let disable = PageAction("disable", role: .admin)
-  static let enable = PageAction("enable", role: .admin)
-  static let revoke = PageAction("revoke", role: .admin)
+  package static let disable = PageAction("disable", role: .admin)
+  package static let enable = PageAction("enable", role: .admin)
+  package static let revoke = PageAction("revoke", role: .admin)
 }
 
 /// What became of an action.
-struct ActionOutcome: Sendable {
-  enum Kind: String, Sendable {
+package struct ActionOutcome: Sendable {
+  package enum Kind: String, Sendable {
     case done
     /// Nothing was changed, because the state did not allow it.
     case refused
   }
 
-  let kind: Kind
+  package let kind: Kind
   /// One sentence, which the next page shows once.
-  let message: String
+  package let message: String
   /// The page that is shown next. Nil for the page of the form.
-  var location: Link?
+  package var location: Link?
 
-  static func done(_ message: String, then location: Link? = nil) -> ActionOutcome {
+  package static func done(_ message: String, then location: Link? = nil) -> ActionOutcome {
     ActionOutcome(kind: .done, message: message, location: location)
   }
 
-  static func refused(_ message: String) -> ActionOutcome { ActionOutcome(kind: .refused, message: message) }
+  package static func refused(_ message: String) -> ActionOutcome { ActionOutcome(kind: .refused, message: message) }
 }

@@ -1,28 +1,28 @@
-import Credentials
+package import Credentials
 import EventLoop
-import HTTPServer
-import Redis
+package import HTTPServer
+package import Redis
 
 /// Why a page is not shown, or an action was not carried out. The answer is a page that says so.
-struct PageError: HTTPRefusal {
-  let status: Int
-  let title: String
+package struct PageError: HTTPRefusal {
+  package let status: Int
+  package let title: String
   /// What happened, in plain sentences.
-  let message: String
+  package let message: String
   /// Further header fields of the answer.
-  var headers: [(name: String, value: String)] = []
+  package var headers: [(name: String, value: String)] = []
   /// The fault of Redis that caused it. For the log only.
-  var cause: RedisError?
+  package var cause: RedisError?
   /// Who sees the page, and in which section; nil if the sender is not known.
   private(set) var viewer: (operator: Operator, section: Section?)?
 
-  init(_ status: Int, _ title: String, _ message: String) {
+  package init(_ status: Int, _ title: String, _ message: String) {
     self.status = status
     self.title = title
     self.message = message
   }
 
-  var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
+  package var fault: HTTPFault? { cause.map { HTTPFault("\($0)", isKnown: $0.isNotSent) } }
 
   /// Returns the error as an operator sees it, with further header fields.
   func shown(
@@ -35,34 +35,34 @@ struct PageError: HTTPRefusal {
   }
 
   /// Whether the step that failed may have been carried out nevertheless.
-  var mayBeDone: Bool {
+  package var mayBeDone: Bool {
     switch cause {
     case .outcomeUnknown, .replyTooLarge: true
     case .notSent, .reply, .configuration, nil: false
     }
   }
 
-  static func badRequest(_ message: String) -> PageError { PageError(400, "Bad request", message) }
+  package static func badRequest(_ message: String) -> PageError { PageError(400, "Bad request", message) }
 
   /// The cursor of a page of a list is not one that this dashboard made, or what it points to is gone.
-  static let badCursor = PageError(
+  package static let badCursor = PageError(
     400, "Bad request", "The link to this part of the list is not valid, or no longer valid. Start at the first part.")
 
-  static func forbidden(_ role: OperatorRole) -> PageError {
+  package static func forbidden(_ role: OperatorRole) -> PageError {
     PageError(403, "Not allowed", "This needs the role \(role.rawValue). Nothing was changed.")
   }
 
-  static func notFound(_ message: String) -> PageError { PageError(404, "Not found", message) }
+  package static func notFound(_ message: String) -> PageError { PageError(404, "Not found", message) }
 
   /// - Parameter allowed: the value of the header field `Allow`.
-  static func methodNotAllowed(_ allowed: String) -> PageError {
+  package static func methodNotAllowed(_ allowed: String) -> PageError {
     var error = PageError(405, "Method not allowed", "Pages are read with GET; actions are sent with POST.")
     error.headers = [("Allow", allowed)]
     return error
   }
 
   /// What an action is about has changed meanwhile.
-  static func movedOn(_ message: String) -> PageError { PageError(409, "Has moved on", message) }
+  package static func movedOn(_ message: String) -> PageError { PageError(409, "Has moved on", message) }
 
   /// A key that the page reads, or that the action changes, holds what another program wrote. `keys`: one of these.
   private static func otherType(_ keys: [String]) -> PageError {
@@ -76,7 +76,7 @@ struct PageError: HTTPRefusal {
 
   private static let maximumKeys = 5
 
-  init(_ fault: RedisError) {
+  package init(_ fault: RedisError) {
     switch fault {
     case .outcomeUnknown:
       self.init(
@@ -100,7 +100,7 @@ struct PageError: HTTPRefusal {
 
 /// Returns the value of a call to Redis. Throws a ``PageError`` if the call fails.
 @EventLoop
-func refusingFaults<Value>(
+package func refusingFaults<Value>(
   _ call: @autoclosure () async throws(RedisError) -> Value
 ) async throws(PageError) -> Value {
   do { return try await call() } catch { throw PageError(error) }

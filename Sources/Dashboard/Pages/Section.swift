@@ -1,32 +1,33 @@
 /// An entry of the navigation.
-enum Section: String, CaseIterable, Sendable {
-  case overview
-  case queues
-  case dead
-  case scheduled
-  case broadcasts
-  case devices
-  case apps
-  case workers
-  case policies
-  case credentials
-  case audit
+package struct Section: Sendable, Equatable {
+  package let title: String
+  /// The path of its page, without the slash.
+  package let path: String
+  /// The title of its group, one of ``groups``.
+  package let group: String
 
-  /// The title of a group of entries, and its entries.
-  static let groups: [(title: String, sections: [Section])] = [
-    ("Now", [.overview, .queues, .dead, .scheduled, .broadcasts]),
-    ("Delivery", [.devices, .apps, .workers, .policies]),
-    ("Access", [.credentials, .audit]),
-  ]
-
-  var title: String {
-    switch self {
-    case .dead: "Dead letters"
-    case .scheduled: "Scheduled and retries"
-    default: rawValue.capitalizedFirst
-    }
+  /// - Parameter path: nil for the title in lower case.
+  package init(_ title: String, _ path: String? = nil, in group: String) {
+    self.title = title
+    self.path = path ?? title.lowercased()
+    self.group = group
   }
 
-  /// The path of its page.
-  var path: String { self == .overview ? "" : rawValue }
+  package static let groups = ["Now", "Delivery", "Access"]
+
+  static let overview = Section("Overview", "", in: "Now")
+  static let queues = Section("Queues", in: "Now")
+  static let dead = Section("Dead letters", "dead", in: "Now")
+  static let scheduled = Section("Scheduled and retries", "scheduled", in: "Now")
+  static let broadcasts = Section("Broadcasts", in: "Now")
+  package static let devices = Section("Devices", in: "Delivery")
+  static let apps = Section("Apps", in: "Delivery")
+  static let workers = Section("Workers", in: "Delivery")
+  static let credentials = Section("Credentials", in: "Access")
+  static let audit = Section("Audit", in: "Access")
+
+  /// Those of the dashboard's own pages.
+  static let own = [
+    overview, queues, dead, scheduled, broadcasts, devices, apps, workers, credentials, audit,
+  ]
 }

@@ -2,7 +2,7 @@ public import Credentials
 import EventLoop
 public import HTTPServer
 public import Operations
-public import Policy
+import Jobs
 public import Redis
 
 /// The settings of a dashboard.
@@ -10,7 +10,6 @@ public struct DashboardConfiguration: Sendable {
   public var listener: HTTPServerConfiguration
   /// In strict order.
   public var queues: [String]
-  public var policies = PolicyBook.standard
   /// Failed sign-ins of a client address for a name. Nil means no limit.
   public var failureLimit: WindowLimit?
   /// The version of the program, shown at the foot of each page.
@@ -20,6 +19,10 @@ public struct DashboardConfiguration: Sendable {
 
   /// Whether events are written to `push:events`.
   public var writesEvents = false
+  /// Make further pages.
+  package var pages: [@EventLoop @Sendable (DashboardContext) -> any DashboardPage] = []
+  /// What parts know of addressees.
+  public var explainers: [any AddresseeExplainer] = []
   /// Reads what the overview shows of parts.
   public var statuses: StatusReader?
 

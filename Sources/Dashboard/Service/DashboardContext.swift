@@ -1,32 +1,32 @@
-import Credentials
-import EventLoop
-import Events
+package import Credentials
+package import EventLoop
+package import Events
 import Jobs
-import Operations
+package import Operations
 import Queue
-import Redis
-import Registry
-import Telemetry
+package import Redis
+package import Registry
+package import Telemetry
 
 /// What the pages need.
 @EventLoop
-struct DashboardContext {
-  let configuration: DashboardConfiguration
-  let connection: RedisClient
-  let registry: Registry
-  let credentials: Credentials
-  let lastUses: LastUses
+package struct DashboardContext {
+  package let configuration: DashboardConfiguration
+  package let connection: RedisClient
+  package let registry: Registry
+  package let credentials: Credentials
+  package let lastUses: LastUses
   let audit: AuditLog
-  let log: Log
+  package let log: Log
 
   /// The names of the queues, in strict order.
-  var queues: [String] { configuration.queues }
-  var statuses: DashboardConfiguration.StatusReader? { configuration.statuses }
+  package var queues: [String] { configuration.queues }
+  package var statuses: DashboardConfiguration.StatusReader? { configuration.statuses }
 
-  var fleet: FleetQueues { FleetQueues(queues, connection: connection) }
+  package var fleet: FleetQueues { FleetQueues(queues, connection: connection) }
 
   /// Without `events` a removal of devices is no event.
-  init(_ configuration: DashboardConfiguration, connection: RedisClient, events: EventLog?, log: Log) {
+  package init(_ configuration: DashboardConfiguration, connection: RedisClient, events: EventLog?, log: Log) {
     self.configuration = configuration
     self.connection = connection
     self.log = log
@@ -40,7 +40,7 @@ struct DashboardContext {
 
 extension DashboardContext {
   /// Returns the queue of this name. Throws 404 for one that the fleet does not serve: its key may be anything.
-  func queue(named name: String) throws(PageError) -> String {
+  package func queue(named name: String) throws(PageError) -> String {
     guard queues.contains(name) else {
       throw .notFound("This fleet has no such queue. It serves those of MARTLET_QUEUES.")
     }
@@ -48,20 +48,20 @@ extension DashboardContext {
   }
 
   /// Returns the queues that a list shows: the one in the query, or all.
-  func queues(of request: PageRequest) throws(PageError) -> [String] {
+  package func queues(of request: PageRequest) throws(PageError) -> [String] {
     guard let name = request.query("queue") else { return queues }
     return [try queue(named: name)]
   }
 
   /// The field of a filter form that chooses a queue.
-  var queueField: FilterField {
+  package var queueField: FilterField {
     FilterField("queue", "Queue", .choice([("", "All queues")] + queues.map { ($0, $0) }))
   }
 }
 
 extension DashboardContext {
   /// Pauses, resumes or cancels a broadcast.
-  func perform(
+  package func perform(
     _ action: PageAction, onBroadcast id: String, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
     let unknown = PageError.notFound("No broadcast with this id is known. Nothing was changed.")
@@ -89,7 +89,7 @@ extension DashboardContext {
 
 extension DashboardContext {
   /// Cancels a job.
-  func cancel(job id: String) async throws(PageError) -> ActionOutcome {
+  package func cancel(job id: String) async throws(PageError) -> ActionOutcome {
     let stays = " The id stays cancelled for 24 h: a job that is enqueued with it is not sent."
     switch try await refusingFaults(await fleet.cancel(id)) {
     case .cancelled(let record):
@@ -107,7 +107,7 @@ extension DashboardContext {
   }
 
   /// Runs a job before its time.
-  func runNow(job id: String) async throws(PageError) -> ActionOutcome {
+  package func runNow(job id: String) async throws(PageError) -> ActionOutcome {
     if let location = try await refusingFaults(await fleet.runNow(id)) {
       throw JobPlaceText.movedOn(location.place)
     }
@@ -117,7 +117,7 @@ extension DashboardContext {
 
 extension DashboardContext {
   /// Pauses or resumes a queue.
-  func perform(
+  package func perform(
     _ action: PageAction, onQueue queue: String, _ request: PageRequest
   ) async throws(PageError) -> ActionOutcome {
     let control = QueueControl(queue: queue, connection: connection)

@@ -16,9 +16,11 @@ struct DashboardSite: HTTPSite {
 
   init(_ context: DashboardContext, _ access: OperatorAccess) {
     self.access = access
-    let router = HTTPRouter(DashboardSite.pages(context).map { ($0.path, $0) }, parameter: DashboardSite.parameter)
+    let pages = DashboardSite.pages(context)
+    let router = HTTPRouter(pages.map { ($0.path, $0) }, parameter: DashboardSite.parameter)
     self.router = router
-    responder = PageResponder(context: context)
+    let further = pages.map(\.section).filter { !Section.own.contains($0) }
+    responder = PageResponder(context: context, sections: Section.own + further)
     protection = CrossOriginProtection(trustedProxies: context.configuration.listener.trustedProxies)
     signIn = SignIn(access: access, audit: context.audit, isPage: { router.endpoint(of: $0) != nil })
   }
@@ -38,10 +40,9 @@ struct DashboardSite: HTTPSite {
       ActivityPage(context: context),
       AppsPage(context: context),
       WorkersPage(context: context),
-      PoliciesPage(context: context),
       CredentialsPage(context: context),
       AuditPage(context: context),
-    ]
+    ] + context.configuration.pages.map { $0(context) }
   }
 
   /// Returns nil for a part of a path that cannot be decoded.

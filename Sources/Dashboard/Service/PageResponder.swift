@@ -8,6 +8,8 @@ import Telemetry
 @EventLoop
 struct PageResponder {
   let context: DashboardContext
+  /// The entries of the navigation.
+  let sections: [Section]
 
   private var notices: Notices { Notices(connection: context.connection) }
   private var forms: FormToken { FormToken(connection: context.connection) }
@@ -119,7 +121,9 @@ struct PageResponder {
   private func document(
     _ page: Page, _ links: Links, _ operator: Operator?, _ section: Section?, notice: ActionOutcome? = nil
   ) -> HTTPResponse {
-    let layout = Layout(links: links, operator: `operator`, section: section, version: context.configuration.version)
+    let layout = Layout(
+      links: links, operator: `operator`, section: section, sections: sections,
+      version: context.configuration.version)
     return PageAnswer.html(layout.document(page, notice: notice), status: page.status)
   }
 }

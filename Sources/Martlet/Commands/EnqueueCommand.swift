@@ -1,5 +1,4 @@
 import Program
-import Policy
 import EventLoop
 import JSON
 import Jobs
@@ -53,9 +52,10 @@ enum EnqueueCommand: Command {
     let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
     let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
     guard line.positional.isEmpty else { throw CommandError.usage("unexpected '\(line.positional[0])'") }
-    var policies = PolicyBook.standard
+    var classes: (any JobClasses)?
     let configuration = try ClientConfiguration(environment) { reader in
-      policies = PolicySettings.read(&reader)
+      TimeZoneSetting.check(&reader)
+      classes = Parts.classes(&reader)
     }
     let queue = try line.queue() ?? defaultQueue(configuration.queues)
     let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
@@ -64,14 +64,14 @@ enum EnqueueCommand: Command {
     }
     let isDry = line.has("dry-run")
     if isFromFlags {
-      let job = try checked(job(from: line), policies, configuration.queues + [queue])
+      let job = try checked(job(from: line), classes, configuration.queues + [queue])
       if !isDry { try await configuration.withConnection { try await push(job, to: queue, $0) } }
       report(job, queue, line)
       return .done
     }
     return try await configuration.withConnection { connection in
       try await pushStandardInput(to: queue, connection, line) { bytes in
-        try checked(bytes, policies, configuration.queues + [queue])
+        try checked(bytes, classes, configuration.queues + [queue])
       }
     }
   }
@@ -120,13 +120,13 @@ enum EnqueueCommand: Command {
   /// Returns a valid job with its id and `enqueuedAt`. Members that it lacks are inserted in front. A job that `enqueuedAt`
   /// would make too large goes without.
   private static func checked(
-    _ bytes: [UInt8], _ policies: PolicyBook, _ queues: [String]
+    _ bytes: [UInt8], _ classes: (any JobClasses)?, _ queues: [String]
   ) throws -> CheckedJob {
     let job: Job
     do {
       job = try Job(parsing: bytes)
       try job.refuseReply(to: queues)
-      _ = try policies.match(job)
+      _ = try job.terms(in: classes)
     } catch {
       throw CommandError.failed(error.reason)
     }

@@ -3,7 +3,6 @@ import EventLoop
 import Operations
 import JSON
 import Jobs
-import Policy
 import Registry
 import Telemetry
 
@@ -41,9 +40,11 @@ enum ExplainCommand: Command {
     let line = try CommandLineWords(
       words, options: ["user", "token", "instance", "activity", "queue"], flags: ["json", "full-tokens"])
     let subject = try subject(line)
-    var policies: PolicyBook?
+    var explainers: [any AddresseeExplainer] = []
     let configuration = try ClientConfiguration(environment) { reader in
-      if case .addressee(.instance) = subject { policies = PolicySettings.read(&reader) }
+      guard case .addressee = subject else { return }
+      TimeZoneSetting.check(&reader)
+      explainers = Parts.all.compactMap { $0.explainer(&reader) }
     }
     let queues = try configuration.queues(of: line)
     let isWhole = line.has("full-tokens")
@@ -55,7 +56,7 @@ enum ExplainCommand: Command {
         let found = try await fleet.explain(try await fleet.locate(id))
         return (text.text(found), found.object, found.isKnown)
       case .addressee(let addressee):
-        let facts = try await fleet.facts(of: addressee, in: registry, policies, showsWholeTokens: isWhole)
+        let facts = try await fleet.facts(of: addressee, in: registry, explainers, showsWholeTokens: isWhole)
         let found = facts.explanation
         return (text.text(found), found.object, found.isKnown)
       case .activity(let id):

@@ -35,9 +35,8 @@ enum WorkerCommand: Command {
     let admin = AdminPort(settings.service, metrics: worker.metrics, log: log) { worker.readiness }
     let apps = ServedApps(values, settings.worker, worker, log: log)
     let redis = ServedSetting.redis(settings.service.redis, values, log: log)
-    let policies = ServedSetting.policies(worker, settings.worker.policies, values, log: log)
     try await ServiceList(
-      [admin] + worker.services, reloads: [apps?.reload, redis?.reload, policies?.reload], log: log
+      [admin] + worker.services, reloads: [apps?.reload, redis?.reload] + worker.reloads, log: log
     ).run()
     return .done
   }
@@ -114,13 +113,12 @@ enum AllCommand: Command {
     let admin = AdminPort(settings.service, metrics: metrics, log: log) { worker.readiness }
     let apps = ServedApps(values, settings.worker, worker, log: log)
     let redis = ServedSetting.redis(settings.service.redis, values, log: log)
-    let policies = ServedSetting.policies(worker, settings.worker.policies, values, log: log)
     // The dashboard before the others, because it may refuse to start before there are jobs in hand.
     try await ServiceList(
       [admin, dashboard, sidecar] + worker.services,
       reloads: [
-        certificate?.reload, sidecar.apps?.reload, apps?.reload, redis?.reload, policies?.reload,
-      ] + sidecar.reloads, log: log
+        certificate?.reload, sidecar.apps?.reload, apps?.reload, redis?.reload,
+      ] + sidecar.reloads + worker.reloads, log: log
     ).run()
     return .done
   }

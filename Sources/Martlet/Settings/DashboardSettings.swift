@@ -1,7 +1,7 @@
 import Program
 import Dashboard
 import HTTPServer
-import Policy
+import Jobs
 import Redis
 import Registry
 import Sidecar
@@ -30,7 +30,7 @@ package struct DashboardSettings {
     service = ServiceSettings(&reader, adminAddress: DashboardSettings.defaultAdminAddress)
     var configuration = DashboardConfiguration(listener: http.listener, queues: SharedSettings.queues(&reader))
     configuration.maximumDevices = SharedSettings.maximumDevices(&reader)
-    configuration.policies = PolicySettings.read(&reader)
+    TimeZoneSetting.check(&reader)
     configuration.version = Version.current
     configuration.writesEvents = service.writesEvents
     for part in Parts.all { part.add(to: &configuration, &reader) }

@@ -1,7 +1,7 @@
 import Program
 import HTTPServer
 import APNs
-import Policy
+import Jobs
 import Queue
 import Redis
 import Telemetry
@@ -44,7 +44,8 @@ extension WorkerConfiguration {
     recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
     writesEvents = service.writesEvents
-    policies = PolicySettings.read(&reader)
+    TimeZoneSetting.check(&reader)
+    classes = Parts.classes(&reader)
     shutdownGrace = service.shutdownGrace
     for part in Parts.all { part.add(to: &self, &reader) }
   }

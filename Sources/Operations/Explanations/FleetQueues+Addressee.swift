@@ -1,6 +1,6 @@
 import EventLoop
 import JSON
-public import Policy
+import Jobs
 import PushModel
 import Queue
 public import Redis
@@ -13,10 +13,11 @@ extension FleetQueues {
   /// Keys of one command.
   private static let maximumKeys = 300
 
-  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text. Without `policies`,
-  /// limits of an instance are not explained.
+  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text.
+  /// `explainers` are those of parts.
   public func facts(
-    of addressee: InspectedAddressee, in registry: Registry, _ policies: PolicyBook?, showsWholeTokens: Bool
+    of addressee: InspectedAddressee, in registry: Registry, _ explainers: [any AddresseeExplainer],
+    showsWholeTokens: Bool
   ) async throws(RedisError) -> AddresseeFacts {
     let text = TimeText(now: Clock.unixMilliseconds)
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
@@ -24,7 +25,10 @@ extension FleetQueues {
     switch addressee {
     case .user(let name): try await readUser(Username.normalized(name), registry, &facts)
     case .token(let token): try await readToken(token, registry, &facts)
-    case .instance(let id): try await readInstance(id, policies, &facts)
+    case .instance(let id): try await readInstance(id, &facts)
+    }
+    for explainer in explainers {
+      if let found = try await explainer.facts(of: facts.addressee, connection, text) { facts.parts.append(found) }
     }
     return facts
   }
@@ -97,14 +101,9 @@ extension FleetQueues {
   // MARK: - Instance
 
   private func readInstance(
-    _ id: String, _ policies: PolicyBook?, _ facts: inout AddresseeFacts
+    _ id: String, _ facts: inout AddresseeFacts
   ) async throws(RedisError) {
     facts.missed = try await missed(QueueKeys.instanceNotifications(id))
-    for policy in policies?.policies ?? [] {
-      let key = PolicyKeys.state(policy.name, instance: id)
-      guard let stored = try await value(RedisCommand("GET", key))?.contents else { continue }
-      facts.policies.append(PolicyFacts(policy: policy, state: PolicyState(json: stored)))
-    }
     if let device = try await device(ofInstance: id) { facts.devices = [device] }
   }
 

@@ -1,5 +1,5 @@
 import EventLoop
-import Policy
+import Jobs
 import Queue
 public import Redis
 

@@ -1,4 +1,4 @@
-public import Policy
+import Jobs
 
 /// Times and durations in sentences.
 public struct TimeText: Sendable {

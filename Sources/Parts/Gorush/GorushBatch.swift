@@ -2,7 +2,6 @@ import Sidecar
 import Credentials
 import Jobs
 import JSON
-import Policy
 import PushModel
 
 /// The jobs of one request, and what is reported of its notifications.

@@ -1,3 +1,4 @@
+import Queue
 import EventLoop
 package import Program
 package import Worker
@@ -9,7 +10,7 @@ package enum TracingPart: Part {
     worker.recorder = { context in
       let metrics = SpanMetrics(context.metrics)
       guard let tracing else { return nil }
-      let exporter = SpanExporter(tracing, instance: context.worker, metrics: metrics, log: context.log)
+      let exporter = SpanExporter(tracing, instance: context.queue.lease.name.value, metrics: metrics, log: context.log)
       return Tracer(tracing, queues: context.configuration.queues, exporter: exporter)
     }
   }

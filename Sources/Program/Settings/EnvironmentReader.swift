@@ -13,7 +13,7 @@ package struct EnvironmentReader {
   private static let maximumPEMBytes = 1024 * 1024
   /// The characters of host names and of IP addresses with a scope.
   private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
-  private let values: [String: String]
+  package let values: [String: String]
   package private(set) var faults: [InvalidValue] = []
   /// The kinds of settings that were not read as plain text.
   private var kinds: [String: ValueQuote.Kind] = [:]

@@ -3,7 +3,6 @@ import EventLoop
 import HTTPServer
 import Jobs
 import JSON
-import Policy
 import Redis
 import Registry
 

@@ -1,7 +1,6 @@
 import Activities
 import EventLoop
 import Jobs
-import Policy
 import PushModel
 import Queue
 import Registry
@@ -50,7 +49,7 @@ final class ActivityContent: SentContent {
   func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
     if let newest { return newest.payload }
     let id = environment.flatMap { channel?.ids[$0] }
-    return try delivery.job.apnsPayload(delivery.match, timestamp: timestamp, channel: id)
+    return try delivery.job.apnsPayload(delivery.terms, timestamp: timestamp, channel: id)
   }
 
   var isOfEnvironment: Bool { channel != nil }

@@ -1,7 +1,6 @@
 import Activities
 import EventLoop
 import Jobs
-import Policy
 import PushModel
 import Queue
 import Registry
@@ -65,7 +64,7 @@ final class ChannelContent: SentContent {
   }
 
   func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
-    try delivery.job.apnsPayload(delivery.match, timestamp: timestamp)
+    try delivery.job.apnsPayload(delivery.terms, timestamp: timestamp)
   }
 
   var priority: Int? { delivery.priority }

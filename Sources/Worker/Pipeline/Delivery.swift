@@ -1,7 +1,6 @@
 import Activities
 package import EventLoop
 package import Jobs
-package import Policy
 package import PushModel
 package import Queue
 package import Registry
@@ -22,8 +21,8 @@ package final class Delivery {
   package let job: Job
   /// The job's own id, or the one derived from its nonce.
   package let id: String
-  /// The policy and the class of a job with a class.
-  package let match: PolicyMatch?
+  /// Those of a job with a class.
+  package let terms: (any ClassTerms)?
   /// What earlier attempts left, passed on to the next.
   package var state: AttemptState
   package var tally: Tally
@@ -45,11 +44,13 @@ package final class Delivery {
   }
   private var narrowed: [Device]?
 
-  package init(claim: Claim, job: Job, match: PolicyMatch?, state: AttemptState, worker: String, isAtMostOnce: Bool) {
+  package init(
+    claim: Claim, job: Job, terms: (any ClassTerms)?, state: AttemptState, worker: String, isAtMostOnce: Bool
+  ) {
     self.claim = claim
     self.job = job
     id = self.job.id ?? JobID.derived(nonce: claim.envelope.nonce ?? "")
-    self.match = match
+    self.terms = terms
     self.state = state
     tally = Delivery.emptyTally(of: claim, self.job, state, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
     reachedOwners = Set(state.reached)
@@ -164,7 +165,7 @@ package final class Delivery {
   /// What the outcome is decided from. `now` is Unix ms.
   package func attempt(_ end: AttemptEnd, now: Int64) -> JobOutcome.Attempt {
     var tally = tally
-    if let match { tally.wait = max(tally.wait, .seconds(match.policy.retrySeconds)) }
+    if let terms { tally.wait = max(tally.wait, .seconds(terms.retrySeconds)) }
     if let fault = end.fault {
       tally.openReason = fault.reason
       if fault.isOfJob { tally.isFault = false }
@@ -320,18 +321,6 @@ extension Delivery {
   /// `environments`: the number of those in which the job's channel exists and to which the job has not been sent yet.
   package func noteChannel(environments: Int) { note(.channel(environments: environments)) }
 
-  /// A delivery policy has suppressed or held the job.
-  package func notePolicy(_ decision: HistoryPolicy.Decision, _ rule: SuppressionReason, _ grounds: PolicyGrounds?) {
-    guard let match else { return }
-    var entry = HistoryPolicy(
-      policy: match.policy.name, className: match.notificationClass.name, decision: decision, rule: rule.rawValue)
-    entry.limit = grounds?.limit
-    entry.used = grounds?.used
-    entry.seconds = grounds?.seconds
-    entry.until = grounds?.until
-    note(.policy(entry))
-  }
-
   /// The activity gets more updates than APNs may deliver.
   package func noteTooManyUpdates() { note(.tooManyUpdates) }
 
@@ -343,7 +332,8 @@ extension Delivery {
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 
-  private func note(_ event: HistoryEvent) {
+  /// Notes what would be forgotten until the attempt ends.
+  package func note(_ event: HistoryEvent) {
     events.append(HistoryEntry(at: Clock.unixMilliseconds, event))
   }
 
@@ -361,7 +351,11 @@ extension Delivery {
       for entry in answers.open { answers.refused.count(entry.reason, by: entry.count) }
       answers.open = []
     }
-    if match != nil, !answers.isEmpty { history.append(claim.claimedAt, .policy(allowance)) }
+    if let terms, !answers.isEmpty {
+      history.append(
+        claim.claimedAt,
+        .policy(HistoryPolicy(policy: terms.policyName, className: terms.className, decision: .send)))
+    }
     if !answers.isEmpty { history.append(now, .answered(answers)) }
     history.append(now, end(outcome, at: now))
     state.history = history
@@ -384,11 +378,6 @@ extension Delivery {
         waited: since.map { max(0, claim.claimedAt - $0) }))
     guard let devices, !events.contains(where: \.isResolution), extent != .untouched else { return }
     history.append(claim.claimedAt, .resolved(devices: devices.count, removed: [], pushType: ownPushType))
-  }
-
-  private var allowance: HistoryPolicy {
-    HistoryPolicy(
-      policy: match?.policy.name ?? "", className: match?.notificationClass.name ?? "", decision: .send)
   }
 
   /// How the pushes of this attempt ended.

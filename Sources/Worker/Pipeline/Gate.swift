@@ -37,28 +37,30 @@ package final class Gates {
   }
 
   package let exits: Exits
-  private let first: any Gate
+  /// Nil without a gate.
+  private let first: (any Gate)?
   private let rest: Gates?
   /// Jobs that the first gate lets through in this turn: they go on together.
   private var collected: [Delivery] = []
 
-  package init(_ first: any Gate, _ others: any Gate..., exits: Exits = Exits()) {
-    self.first = first
-    self.exits = exits
-    rest = others.reversed().reduce(nil) { Gates($1, rest: $0, exits) }
+  package convenience init(_ gates: [any Gate], exits: Exits = Exits()) {
+    self.init(gates.first, rest: gates.dropFirst().reversed().reduce(nil) { Gates($1, rest: $0, exits) }, exits)
   }
 
-  private init(_ gate: any Gate, rest: Gates?, _ exits: Exits) {
+  private init(_ gate: (any Gate)?, rest: Gates?, _ exits: Exits) {
     first = gate
     self.rest = rest
     self.exits = exits
   }
 
   /// Whether a gate has something to ask about the job. Most jobs concern none.
-  package func concern(_ delivery: Delivery) -> Bool { first.concerns(delivery) || rest?.concern(delivery) == true }
+  package func concern(_ delivery: Delivery) -> Bool {
+    first?.concerns(delivery) == true || rest?.concern(delivery) == true
+  }
 
   /// Brings jobs to the gates, each of which lets through those that it does not concern.
   package func pass(_ deliveries: [Delivery]) {
+    guard let first else { return passOn(deliveries) }
     var asked: [Delivery] = []
     var others: [Delivery] = []
     for delivery in deliveries {

@@ -1,5 +1,4 @@
 import Queue
-import Policy
 import EventLoop
 import Jobs
 import Redis
@@ -19,7 +18,8 @@ struct Intake {
     case refuse(reason: String)
   }
 
-  var policies: PolicyBook
+  /// Nil if jobs may name no class.
+  var classes: (any JobClasses)?
   /// A job may not ask for its reply there.
   let queues: [String]
   let mode: DeliveryMode
@@ -29,7 +29,7 @@ struct Intake {
   /// `now` is Unix ms.
   func decide(_ claim: Claim, worker: String, now: Int64) -> Decision {
     let job: Job
-    let match: PolicyMatch?
+    let terms: (any ClassTerms)?
     do {
       if let format = formats?[claim.queueIndex] {
         job = try Job(parsing: claim.envelope.job, as: format)
@@ -37,7 +37,7 @@ struct Intake {
         job = try Job(parsing: claim.envelope.job)
       }
       try job.refuseReply(to: queues)
-      match = try policies.match(job)
+      terms = try job.terms(in: classes)
     } catch {
       return .refuse(reason: error.reason)
     }
@@ -45,7 +45,7 @@ struct Intake {
     if state.expiresAt == nil { state.expiresAt = Intake.expiration(of: job, now: now) }
     let isAtMostOnce = job.atMostOnce || mode == .atMostOnce
     let delivery = Delivery(
-      claim: claim, job: consume job, match: match, state: consume state, worker: worker, isAtMostOnce: isAtMostOnce)
+      claim: claim, job: consume job, terms: terms, state: consume state, worker: worker, isAtMostOnce: isAtMostOnce)
     if isAtMostOnce, claim.envelope.crashes > 0 { return .buryCrashed(delivery) }
     if let at = delivery.job.sendAt, at > now, !delivery.state.isReleased { return .schedule(delivery, at: at) }
     if let expiresAt = delivery.state.expiresAt, expiresAt <= now {

@@ -1,7 +1,6 @@
 import APNs
 import EventLoop
 import Jobs
-import Policy
 import Queue
 import Registry
 import Telemetry
@@ -53,22 +52,6 @@ final class JobObserver {
   func resolved(_ delivery: Delivery, environments: Int) {
     delivery.noteChannel(environments: environments)
     delivery.record?.resolved()
-  }
-
-  func decided(_ decision: PolicyDecision, _ grounds: PolicyGrounds?, _ delivery: Delivery) {
-    metrics.decided(decision)
-    switch decision {
-    case .send: break
-    case .deferUntil: delivery.notePolicy(.hold, .quietHours, grounds)
-    case .suppress(let rule):
-      delivery.notePolicy(.suppress, rule, grounds)
-      log.debug(
-        "a delivery policy suppressed a notification",
-        [
-          "id": .init(delivery.id), "class": .init(delivery.match?.notificationClass.name ?? ""),
-          "reason": .init(rule.rawValue), "trace": .init(delivery.job.trace?.text),
-        ])
-    }
   }
 
   /// APNs answers slowly for the app of the job.

@@ -1,5 +1,4 @@
 package import Jobs
-package import Policy
 package import PushModel
 package import Queue
 package import Redis

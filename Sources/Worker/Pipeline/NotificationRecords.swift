@@ -2,7 +2,6 @@ import Credentials
 import EventLoop
 import JSON
 import Jobs
-import Policy
 import Queue
 import Registry
 
@@ -86,7 +85,7 @@ struct NotificationRecords {
     guard !readers.isEmpty else { return nil }
     do {
       // One addressee may poll a payload that is too large for APNs; for many addressees it would be stored many times.
-      let payload = try delivery.isForMany ? delivery.payload() : delivery.job.payload(delivery.match)
+      let payload = try delivery.isForMany ? delivery.payload() : delivery.job.payload(delivery.terms)
       let json = NotificationRecords.json(id: delivery.id, at: now, status: status, payload: payload)
       return Settlement.Notification(readers: readers, json: json)
     } catch {

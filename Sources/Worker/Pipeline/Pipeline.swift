@@ -4,7 +4,6 @@ import EventLoop
 import Jobs
 import PushModel
 import Queue
-import Policy
 import Redis
 import Registry
 
@@ -47,18 +46,20 @@ final class Pipeline {
     observer = context.observer
     window = context.window
     intake = Intake(
-      policies: configuration.policies, queues: configuration.queues, mode: configuration.mode,
+      classes: configuration.classes, queues: configuration.queues, mode: configuration.mode,
       formats: configuration.formatsInOrder)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
     channels = ChannelLookup(channels: Channels(connection: context.connection), composer: composer)
     let activities = Activities(connection: context.connection)
     gatesBeforeDevices = Gates(
-      OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
-      ActivityAnnouncement(activities: activities, queue: queue))
+      [
+        OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
+        ActivityAnnouncement(activities: activities, queue: queue),
+      ] + configuration.gatesBeforeDevices.map { $0(context.worker) })
     gatesAfterDevices = Gates(
-      ActivityGate(activities: activities, channels: channels, queue: queue),
-      DeliveryPolicies(connection: context.connection, observer: observer, isSending: clients != nil))
+      [ActivityGate(activities: activities, channels: channels, queue: queue)]
+        + configuration.gates.map { $0(context.worker) })
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
@@ -74,8 +75,8 @@ final class Pipeline {
     context.permits.onRelease { [unowned self] in sendWaiting() }
   }
 
-  /// Uses other policies for the jobs that are claimed from now on.
-  func replace(policies: PolicyBook) { intake.policies = policies }
+  /// Uses other classes for the jobs that are claimed from now on.
+  func replace(classes: any JobClasses) { intake.classes = classes }
 
   // MARK: - Claimed
 

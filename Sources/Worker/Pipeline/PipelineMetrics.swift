@@ -1,5 +1,4 @@
 import Queue
-import Policy
 import EventLoop
 import Jobs
 import Telemetry
@@ -9,7 +8,6 @@ import Telemetry
 final class PipelineMetrics {
   /// In the order of the statuses.
   private let jobs: [Counter]
-  private let decisions: CounterFamily
   private let postponements: CounterFamily
   private let queueLatency: Histogram
   private let jobTime: Histogram
@@ -22,10 +20,6 @@ final class PipelineMetrics {
     postponements = metrics.counters(
       "martlet_jobs_put_off_total", label: "app",
       help: "Jobs put off because APNs answers slowly for their app; configured apps, else other.")
-    decisions = metrics.counters(
-      "martlet_policy_decisions_total", label: "decision", help: "Decisions of delivery policies.")
-    // A counter that is absent until it is needed has no increase when it appears.
-    for decision in ["send", "deferred"] + SuppressionReason.allCases.map(\.rawValue) { _ = decisions[decision] }
     queueLatency = metrics.histogram(
       "martlet_queue_latency_seconds", help: "Time from enqueuedAt or sendAt, whichever is later, to the first claim.",
       bounds: Histogram.waitBounds)
@@ -39,14 +33,6 @@ final class PipelineMetrics {
     // The producer's clock may be ahead.
     let milliseconds = max(0, claimedAt - since)
     queueLatency.record(nanoseconds: UInt64(milliseconds) * 1_000_000)
-  }
-
-  func decided(_ decision: PolicyDecision) {
-    switch decision {
-    case .send: decisions["send"].increment()
-    case .deferUntil: decisions["deferred"].increment()
-    case .suppress(let reason): decisions[reason.rawValue].increment()
-    }
   }
 
   func postpone(ofApp app: String) { postponements[app].increment() }

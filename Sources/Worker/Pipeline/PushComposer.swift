@@ -3,7 +3,6 @@ package import PushModel
 package import APNs
 package import EventLoop
 import Jobs
-import Policy
 import Registry
 
 /// Makes the pushes of a job from its devices; refuses what APNs would refuse.

@@ -2,7 +2,6 @@ import Activities
 package import APNs
 package import EventLoop
 import Jobs
-import Policy
 package import PushModel
 
 /// What all pushes of a job to one app and environment share.

@@ -1,6 +1,5 @@
 package import EventLoop
 package import Jobs
-import Policy
 package import PushModel
 package import Registry
 
@@ -34,10 +33,10 @@ extension SentContent {
 
 extension Delivery: SentContent {
   package func payload(in environment: PushEnvironment?) throws(JobError) -> [UInt8] {
-    try job.apnsPayload(match, timestamp: 0)
+    try job.apnsPayload(terms, timestamp: 0)
   }
 
-  package var priority: Int? { job.apnsPriority(match) }
+  package var priority: Int? { job.apnsPriority(terms) }
 
   package var expiration: Int64? {
     if job.expiration == 0 || job.ttl == 0 { return 0 }

@@ -1,4 +1,3 @@
-import Policy
 import Queue
 import EventLoop
 import Jobs

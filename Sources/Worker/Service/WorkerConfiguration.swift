@@ -1,10 +1,10 @@
 package import APNs
 package import EventLoop
 package import Jobs
-package import Policy
 package import PushModel
 package import Queue
 package import Redis
+package import Telemetry
 
 /// The settings of a worker.
 package struct WorkerConfiguration: Sendable {
@@ -40,15 +40,22 @@ package struct WorkerConfiguration: Sendable {
   /// What the records of accepted jobs may take of Redis.
   package var recordMemory = RecordMemory.standard
   package var notifications = NotificationPolicy.unsent
-  /// The policies of jobs with a notification class.
-  package var policies = PolicyBook.standard
+  /// The classes that jobs may name. Nil if no part defines any.
+  package var classes: (any JobClasses)?
   /// Whether events are written to `push:events`.
   package var writesEvents = false
   package var shutdownGrace = Duration.seconds(25)
+  /// Make the gates that jobs pass before their devices are known, and after the own gates of the worker, in their order.
+  package var gatesBeforeDevices: [GateMaker] = []
+  package var gates: [GateMaker] = []
+  /// Make what reads files again on SIGHUP.
+  package var reloads: [@EventLoop @Sendable (WorkerService, Log) -> @EventLoop () -> Void] = []
   /// Makes what runs beside the worker.
   package var companions: [@EventLoop @Sendable (WorkerContext) -> (any Service)?] = []
   /// Makes what records attempts. Nil if no part does.
   package var recorder: (@EventLoop @Sendable (WorkerContext) -> (any AttemptRecorder)?)?
+
+  package typealias GateMaker = @EventLoop @Sendable (WorkerContext) -> any Gate
 
   package init(redis: RedisEndpoint) {
     self.redis = redis

@@ -1,42 +1,44 @@
-import Queue
+package import Queue
 package import APNs
 package import EventLoop
 package import Events
 package import HTTPServer
-import Jobs
-package import Policy
+package import Jobs
 package import Redis
 import PushModel
-import Registry
+package import Registry
 package import Telemetry
 
-/// What a worker shares with the parts that run beside it.
+/// What parts of a worker are made with.
 @EventLoop
 package struct WorkerContext {
   package let configuration: WorkerConfiguration
-  /// The worker's name in the fleet.
-  package let worker: String
   package let connection: RedisClient
+  package let queue: JobQueue
+  package let registry: Registry
+  /// Nil in polling-only mode.
+  package let clients: AppClients?
   package let metrics: Metrics
   package let log: Log
 }
 
-/// What a worker consists of.
+/// What the pipeline is made with.
 @EventLoop
 struct PipelineContext {
-  let configuration: WorkerConfiguration
-  let connection: RedisClient
-  let queue: JobQueue
-  let registry: Registry
-  /// Nil in polling-only mode.
-  let clients: AppClients?
+  let worker: WorkerContext
   let permits: Permits
   let window: SendWindow
   let observer: JobObserver
   /// Nil if no events are written.
   let events: EventLog?
   let memory: MemoryWatch
-  let log: Log
+
+  var configuration: WorkerConfiguration { worker.configuration }
+  var connection: RedisClient { worker.connection }
+  var queue: JobQueue { worker.queue }
+  var registry: Registry { worker.registry }
+  var clients: AppClients? { worker.clients }
+  var log: Log { worker.log }
 }
 
 /// A running worker: connects the pipeline with Redis and APNs, and ends without losing a job.
@@ -93,23 +95,23 @@ package final class WorkerService: Service {
         waitingSince: { (try? Job(stored: $0))?.waitingSince(now: Clock.unixMilliseconds) }),
       connection: connection, permits: permits, events: events, metrics: metrics, log: log)
     counters = FleetCounters(connection: connection, queues: configuration.queues)
-    let surroundings = WorkerContext(
-      configuration: configuration, worker: queue.lease.name.value, connection: connection, metrics: metrics, log: log)
-    companions = configuration.companions.compactMap { $0(surroundings) }
-    recorder = configuration.recorder?(surroundings)
     let memory = MemoryWatch(
       connection: connection, counters: counters, records: configuration.recordMemory,
       timeToLive: configuration.resultTimeToLive, metrics: metrics, log: log
     ) { [queue] in queue.isElected }
     let registry = Registry(connection: connection, events: events, log: log)
+    let worker = WorkerContext(
+      configuration: configuration, connection: connection, queue: queue, registry: registry, clients: clients,
+      metrics: metrics, log: log)
+    companions = configuration.companions.compactMap { $0(worker) }
+    recorder = configuration.recorder?(worker)
     let window = SendWindow(
       permits: permits, shares: configuration.appShares, hasOtherApps: configuration.apns != nil)
     context = PipelineContext(
-      configuration: configuration, connection: connection, queue: queue, registry: registry, clients: clients,
-      permits: permits, window: window,
+      worker: worker, permits: permits, window: window,
       observer: JobObserver(
         metrics: pipelineMetrics, counters: counters, recorder: recorder,
-        refusals: RefusalNotes(registry: registry, memory: memory), log: log), events: events, memory: memory, log: log)
+        refusals: RefusalNotes(registry: registry, memory: memory), log: log), events: events, memory: memory)
     walk = DeviceWalk(registry: registry, app: configuration.bundleID, log: log)
     self.metrics = metrics
     let pipeline = Pipeline(context)
@@ -135,8 +137,11 @@ package final class WorkerService: Service {
     pipeline.sendWaiting()
   }
 
-  /// Replaces the delivery policies. Jobs in hand keep theirs.
-  package func replace(policies: PolicyBook) { pipeline.replace(policies: policies) }
+  /// Replaces the classes that jobs may name. Jobs in hand keep the terms of theirs.
+  package func replace(classes: any JobClasses) { pipeline.replace(classes: classes) }
+
+  /// What SIGHUP calls: each reads files of a part again.
+  package var reloads: [(@EventLoop () -> Void)?] { configuration.reloads.map { $0(self, log) } }
 
   /// The answer of `/readyz`.
   package var readiness: HTTPResponse { reporter.readiness(isStopping: phase != .running) }

@@ -23,7 +23,10 @@ enum FuzzTarget: String, CaseIterable {
     case .answer: try AnswerInput.check(bytes)
     case .frames: try FrameInput.check(bytes)
     case .request: try RequestInput.check(bytes)
-    case .policy: try PolicyInput.check(bytes)
+    case .policy:
+      #if PART_POLICIES
+        try PolicyInput.check(bytes)
+      #endif
     case .devices: try DeviceFileInput.check(bytes)
     }
   }

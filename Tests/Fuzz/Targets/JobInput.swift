@@ -1,6 +1,5 @@
 import Jobs
 import Operations
-import Policy
 
 @testable import PushModel
 @testable import Queue
@@ -57,7 +56,7 @@ enum JobInput {
     }
     let payload: [UInt8]
     do throws(JobError) {
-      payload = try job.apnsPayload(try PolicyBook.standard.match(job))
+      payload = try job.apnsPayload(try job.terms(in: PartsInput.classes))
     } catch {
       return try requireShort(error.reason, maximumReasonBytes, "the reason of a refusal")
     }

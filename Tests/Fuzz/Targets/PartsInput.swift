@@ -15,6 +15,9 @@ import PushModel
 #if PART_MATRIX
   @testable import Matrix
 #endif
+#if PART_POLICIES
+  @testable import Policies
+#endif
 #if PART_QUEUEFORMATS
   import QueueFormats
 #endif
@@ -26,6 +29,14 @@ enum PartsInput {
       ImportsPart.deviceFormats
     #else
       []
+    #endif
+  }
+
+  static var classes: (any JobClasses)? {
+    #if PART_POLICIES
+      PolicyBook.standard
+    #else
+      nil
     #endif
   }
 

@@ -4,7 +4,6 @@ import Foundation
 import HTTPClient
 import JSON
 import Jobs
-import Policy
 import PushModel
 import Redis
 import Registry
@@ -56,8 +55,7 @@ final class TwoEnvironments: Sendable {
     configuration.apns = try self.configuration(sandboxURL: sandboxURL)
     configuration.bundleID = Self.app
     configuration.queues = [queue]
-    // Without quiet hours, as in ``Fleet/environment(_:isPollingOnly:)``.
-    configuration.policies = PolicyBook([.builtIn])
+    configuration.classes = TestClasses()
     let service = WorkerService(configuration, log: .silent)
     try service.start()
     return service

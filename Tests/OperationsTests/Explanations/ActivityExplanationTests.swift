@@ -4,7 +4,6 @@ import Testing
 @testable import Activities
 @testable import Jobs
 @testable import Operations
-@testable import Policy
 @testable import PushModel
 @testable import Registry
 

@@ -1,7 +1,6 @@
 import PushModel
 import Testing
 @testable import Operations
-@testable import Policy
 @testable import Queue
 @testable import Registry
 

@@ -2,7 +2,6 @@ import PushModel
 import Testing
 
 @testable import Operations
-@testable import Policy
 @testable import Queue
 @testable import Registry
 
@@ -201,23 +200,19 @@ struct AddresseeExplanationTests {
     #expect(explanation.findings.contains { $0.text.contains(Self.token) })
   }
 
-  @Test func `an instance tells the limits of its policies`() throws {
-    var state = PolicyState()
-    state.grants = (0..<3).map { .init(job: "\($0)", className: "action_needed", at: Self.now - 10_000) }
-    state.held = .init(job: "9", until: Self.now + 60_000)
+  @Test func `an instance tells what parts know of it`() throws {
     var device = device(owner: "")
     (device.instance, device.isStale) = ("home", true)
     device.refusal = refusal("Unregistered", 410)
     var facts = facts(.instance("home"), [device])
-    facts.policies = [PolicyFacts(policy: .builtIn, state: state)]
+    facts.parts = [PartFacts(findings: [Finding(.fact, "Its limit is used.")], isKnown: true, page: nil)]
     let explanation = AddresseeExplanation(facts)
     #expect(!explanation.isReachable)
     #expect(
       explanation.findings.map(\.text) == [
         "APNs reported the token of the instance, 0000feed…, as invalid. Nothing is sent to it.",
         "APNs refused device 0000feed… with Unregistered (410, production, com.a), job j.",
-        "Policy nyra: 3 of 3 notifications in 5 min are used; the next is allowed at 13:34:50.",
-        "Policy nyra: 3 of 20 notifications in 1 day are used.", "Policy nyra holds one notification until 13:31:00.",
+        "Its limit is used.",
       ])
   }
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import Operations
 @testable import Jobs
-@testable import Policy
 
 /// The sentence of each event of a history.
 struct HistorySentencesTests {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import Operations
 @testable import Jobs
-@testable import Policy
 @testable import Queue
 
 /// What is said about a job, word by word.

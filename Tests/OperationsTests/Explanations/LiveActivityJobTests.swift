@@ -2,7 +2,6 @@ import Testing
 
 @testable import Jobs
 @testable import Operations
-@testable import Policy
 @testable import Queue
 
 /// What is said about a job to a Live Activity.

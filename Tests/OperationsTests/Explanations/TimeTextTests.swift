@@ -1,6 +1,5 @@
 import Testing
 @testable import Operations
-@testable import Policy
 
 struct TimeTextTests {
   private let text = TimeText(now: 1_795_264_200_000, localTime: LocalTime { _ in 3600 })

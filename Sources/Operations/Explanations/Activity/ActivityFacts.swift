@@ -1,5 +1,5 @@
 import Activities
-import Policy
+import Jobs
 import PushModel
 import Registry
 

@@ -1,5 +1,5 @@
 public import JSON
-import Policy
+import Jobs
 import PushModel
 import Registry
 
@@ -73,7 +73,7 @@ extension AddresseeExplanation {
     let isNamed = if case .token = facts.addressee { true } else { false }
     let hasDevice = facts.devices.contains { $0.removal != .malformedToken || !isNamed }
     return hasDevice || facts.missed != nil || facts.removal != nil
-      || facts.policies.contains { !$0.state.grants.isEmpty }
+      || facts.parts.contains(where: \.isKnown)
   }
 
   private static func outcome(_ facts: AddresseeFacts, reached: Int, _ findings: [Finding]) -> String {
@@ -155,7 +155,7 @@ extension AddresseeExplanation {
           .fact, "The latest notification that no push carried is of job \(missed.jobID) (\(missed.status)).",
           since: missed.at, fix: "martlet explain \(missed.jobID)"))
     }
-    return findings + facts.policies.flatMap { limits($0, facts.text) }
+    return findings + facts.parts.flatMap(\.findings)
   }
 
   /// Whose the token is.
@@ -181,24 +181,5 @@ extension AddresseeExplanation {
       ]
     }
     return [Finding(.fact, "It belongs to user \(metadata.username).", since: metadata.updatedAt)]
-  }
-
-  private static func limits(_ facts: PolicyFacts, _ text: TimeText) -> [Finding] {
-    let name = facts.policy.name
-    var findings: [Finding] = []
-    for use in facts.policy.usage(of: facts.state, now: text.now) where use.used > 0 {
-      let period = TimeText.duration(use.limit.seconds * 1000)
-      let numbers = "Policy \(name): \(use.used) of \(use.limit.count) notifications in \(period) are used"
-      if let until = use.fullUntil {
-        findings.append(Finding(.warning, "\(numbers); the next is allowed at \(text.clock(until))."))
-      } else {
-        findings.append(Finding(.fact, "\(numbers)."))
-      }
-    }
-    if let held = facts.state.held, held.until > text.now {
-      findings.append(
-        Finding(.fact, "Policy \(name) holds one notification until \(text.clock(held.until))."))
-    }
-    return findings
   }
 }

@@ -1,4 +1,4 @@
-import Policy
+import Jobs
 import PushModel
 import Queue
 public import Registry
@@ -83,12 +83,6 @@ struct MissedNotification: Equatable {
   var at: Int64
 }
 
-/// How much of the limits of a policy an instance has used.
-struct PolicyFacts {
-  var policy: DeliveryPolicy
-  var state: PolicyState
-}
-
 /// What Redis knows of an addressee.
 public struct AddresseeFacts {
   /// Devices of a user that an explanation looks at, at most.
@@ -106,7 +100,7 @@ public struct AddresseeFacts {
   var removal: RefusalNote?
   /// The latest notification that no push carried.
   var missed: MissedNotification?
-  var policies: [PolicyFacts] = []
+  var parts: [PartFacts] = []
   var fleet = FleetFacts()
   var showsWholeTokens = false
   var text: TimeText
@@ -115,6 +109,9 @@ public struct AddresseeFacts {
 
   /// The devices of the addressee, in the order of their tokens.
   public var registered: [DeviceFacts] { devices.filter(\.isDevice) }
+
+  /// Pages of the dashboard with more about the addressee.
+  public var pages: [PageReference] { parts.compactMap(\.page) }
 
   /// Whether ``registered`` has all of them.
   public var isComplete: Bool { setSize <= devices.count }

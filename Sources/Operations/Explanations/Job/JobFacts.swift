@@ -1,5 +1,4 @@
 import Jobs
-import Policy
 import Queue
 
 /// What Redis knows of a job.
