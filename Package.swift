@@ -48,11 +48,18 @@ struct Part {
 
 let parts = [
   Part(
+    name: "LiveActivities",
+    dependencies: [
+      "APNs", "Credentials", "Dashboard", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis",
+      "Registry", "Sidecar", "Telemetry", "Worker",
+    ],
+    tests: ["Crypto", "DashboardSupport", "FleetSupport", "RedisSupport", "SidecarSupport", "TestSupport"]),
+  Part(
     name: "Policies",
     dependencies: [
       "Dashboard", "JSON", "Jobs", "Credentials", "Operations", "PushModel", "Queue", "Redis", "Telemetry", "Worker",
     ],
-    tests: ["FleetSupport", "Registry", "TestSupport"]),
+    tests: ["DashboardSupport", "FleetSupport", "Registry", "TestSupport"]),
   Part(
     name: "QueueFormats", dependencies: ["Crypto", "JSON", "Jobs", "PushModel", "Worker"], tests: ["Redis"]),
   Part(
@@ -118,19 +125,18 @@ let package = Package(
     module("Credentials", ["Crypto", "EventLoop", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Registry", ["EventLoop", "Events", "JSON", "PushModel", "Redis", "Telemetry"]),
     module("Backup", ["Credentials", "EventLoop", "Jobs", "JSON", "PushModel", "Redis", "Registry"]),
-    module("Activities", ["EventLoop", "JSON", "Jobs", "PushModel", "Redis"]),
     module("Queue", ["EventLoop", "Events", "JSON", "Jobs", "PushModel", "Redis", "Telemetry"]),
     module(
       "Operations",
       [
-        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "PushModel", "Queue",
+        "APNs", "Credentials", "Crypto", "EventLoop", "JSON", "Jobs", "PushModel", "Queue",
         "Redis", "Registry",
       ]),
 
     module(
       "Sidecar",
       [
-        "Activities", "Backup", "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON",
+        "Backup", "CFiles", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "Jobs", "JSON",
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ],
       files: ["openapi.json"]),
@@ -144,7 +150,7 @@ let package = Package(
     module(
       "Worker",
       [
-        "Activities", "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs",
         "JSON",
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
@@ -192,6 +198,13 @@ let package = Package(
         "Registry", "Sidecar", "Telemetry", "TestSupport",
       ],
       path: "Tests/SidecarSupport", swiftSettings: strict),
+    .target(
+      name: "DashboardSupport",
+      dependencies: [
+        "Credentials", "Dashboard", "EventLoop", "HTTPServer", "JSON", "Redis", "RedisSupport", "Registry", "Telemetry",
+        "TestSupport",
+      ],
+      path: "Tests/DashboardSupport", swiftSettings: strict),
     // The program's processes.
     .target(
       name: "FleetSupport",
@@ -215,7 +228,6 @@ let package = Package(
     tests("APNs", ["CNGHTTP2", "COpenSSL", "EventLoop", "HTTPClient", "PushModel", "Telemetry", "TestSupport"]),
     tests("HTTPServer", ["Crypto", "EventLoop", "Telemetry", "TestSupport"]),
     tests("Jobs", ["Crypto", "JSON", "PushModel", "TestSupport"]),
-    tests("Activities", ["Jobs", "TestSupport"]),
     tests("Events", ["EventLoop", "JSON", "Redis", "Telemetry", "TestSupport"]),
     .target(
       name: "QueueSupport", dependencies: ["EventLoop", "Queue", "Redis", "RedisSupport", "TestSupport"],
@@ -228,7 +240,7 @@ let package = Package(
     tests(
       "Operations",
       [
-        "Activities", "Credentials", "EventLoop", "Jobs", "PushModel", "Queue", "QueueSupport", "Redis",
+        "Credentials", "EventLoop", "Jobs", "PushModel", "Queue", "QueueSupport", "Redis",
         "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
     tests(
@@ -253,14 +265,14 @@ let package = Package(
     tests(
       "Sidecar",
       [
-        "Activities", "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel",
+        "Credentials", "Crypto", "EventLoop", "HTTPServer", "Jobs", "JSON", "MartletDevice", "PushModel",
         "Queue", "Redis",
         "RedisSupport", "Registry", "SidecarSupport", "Telemetry", "TestSupport",
       ]),
     tests(
       "Dashboard",
       [
-        "Activities", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations",
+        "DashboardSupport", "Credentials", "Crypto", "EventLoop", "Events", "HTTPServer", "JSON", "Jobs", "Operations",
         "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
@@ -283,7 +295,7 @@ let package = Package(
     .testTarget(
       name: "PartsTests",
       dependencies: [
-        "APNs", "Activities", "Credentials", "Crypto", "EventLoop", "FleetSupport", "HTTPServer", "JSON", "Jobs",
+        "APNs", "Credentials", "Crypto", "EventLoop", "FleetSupport", "HTTPServer", "JSON", "Jobs",
         "Martlet", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport",
         "Telemetry", "TestSupport",
       ],

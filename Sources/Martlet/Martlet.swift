@@ -14,9 +14,11 @@ enum Martlet {
     [
       WorkerCommand.self, SidecarCommand.self, DashboardCommand.self, AllCommand.self, EnqueueCommand.self,
       StatusCommand.self, ResultCommand.self, ExplainCommand.self, CancelCommand.self, QueueCommand.self,
-      BroadcastCommand.self, ChannelsCommand.self, DeadCommand.self, TokensCommand.self, CredentialsCommand.self,
-      DoctorCommand.self, GatewayCommand.self, HealthCommand.self,
-    ] + Parts.all.flatMap { $0.commands }
+      BroadcastCommand.self,
+    ] + Parts.all.flatMap { $0.commands } + [
+      DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self, GatewayCommand.self,
+      HealthCommand.self,
+    ]
 
   static func main() {
     Console.holdStandardDescriptors()

@@ -1,6 +1,7 @@
 import Gorush
 import Imports
 import Jobs
+import LiveActivities
 import Matrix
 import Policies
 import QueueFormats
@@ -18,6 +19,7 @@ enum Parts {
     ImportsPart.self,
     WebhookPart.self,
     TracingPart.self,
+    LiveActivitiesPart.self,
     PoliciesPart.self,
     MatrixPart.self,
     GorushPart.self,

@@ -1,9 +1,11 @@
+package import JSON
 package import Backup
 package import Dashboard
 import EventLoop
 package import Jobs
 package import Operations
 package import Redis
+package import Registry
 package import Sidecar
 package import Worker
 
@@ -34,9 +36,14 @@ package protocol Part: Sendable {
   /// What operators are shown of the part. Nil if there is never anything.
   @EventLoop static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus?
 
-  /// What `martlet doctor` finds.
-  /// - Parameter isComplete: whether everything is asked, not only what is in use.
-  @EventLoop static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding]
+  /// Further flags of `martlet doctor`.
+  static var doctorFlags: Set<String> { get }
+
+  /// What `martlet doctor` finds. `flags` are those of ``doctorFlags`` that were given.
+  @EventLoop static func examine(_ worker: WorkerConfiguration, _ flags: Set<String>) async -> [Finding]
+
+  /// Further subjects of `martlet explain`.
+  static var subjects: [ExplainedSubject] { get }
 }
 
 extension Part {
@@ -50,5 +57,23 @@ extension Part {
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}
   @EventLoop package static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus? { nil }
-  @EventLoop package static func examine(_ worker: WorkerConfiguration, isComplete: Bool) async -> [Finding] { [] }
+  package static var doctorFlags: Set<String> { [] }
+  @EventLoop package static func examine(_ worker: WorkerConfiguration, _ flags: Set<String>) async -> [Finding] { [] }
+  package static var subjects: [ExplainedSubject] { [] }
+}
+
+/// Something that `martlet explain` tells about, by an option with its id.
+package struct ExplainedSubject: Sendable {
+  package typealias Explanation = (summary: AddresseeExplanation, object: JSONObject, isKnown: Bool)
+  package typealias Explain =
+    @EventLoop @Sendable (_ id: String, FleetQueues, Registry, _ showsWholeTokens: Bool) async throws -> Explanation
+
+  package let option: String
+  /// Explains the subject with this id.
+  package let explain: Explain
+
+  package init(_ option: String, _ explain: @escaping Explain) {
+    self.option = option
+    self.explain = explain
+  }
 }

@@ -1,4 +1,3 @@
-package import Activities
 public import Credentials
 public import EventLoop
 public import Events
@@ -15,7 +14,6 @@ public struct Backend {
   public let registry: Registry
   public let credentials: Credentials
   package let notifications: NotificationLog
-  package let activities: Activities
   /// Reads the file at ``SidecarConfiguration/backupPath``. Nil disables the import.
   public var backupImport: BackupImport?
 
@@ -28,7 +26,6 @@ public struct Backend {
     registry = Registry(connection: connection, maximumDevices: maximumDevices, events: events, log: log)
     credentials = Credentials(connection: connection)
     notifications = NotificationLog(connection: connection)
-    activities = Activities(connection: connection)
   }
 }
 

@@ -1,4 +1,4 @@
-package import EventLoop
+import EventLoop
 package import HTTPServer
 package import JSON
 package import Redis

@@ -56,7 +56,7 @@ package struct SidecarSite: HTTPSite {
     connection = context.storage?.backend.connection
     let own: [any HTTPAPI] = [
       operations, PushAPI(context), NotificationAPI(context), DeviceAPI(context: context), BroadcastAPI(context),
-      InstanceAPI(context: context), ActivityAPI(context),
+      InstanceAPI(context: context),
     ]
     apis = own + context.configuration.apis.map { $0(context) }
     router = HTTPRouter(

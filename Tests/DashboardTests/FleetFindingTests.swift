@@ -1,3 +1,4 @@
+import DashboardSupport
 import Events
 import HTTPServer
 import Jobs

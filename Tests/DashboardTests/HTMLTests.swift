@@ -1,3 +1,4 @@
+import DashboardSupport
 import JSON
 import Testing
 

@@ -1,3 +1,4 @@
+import DashboardSupport
 import HTTPServer
 import Testing
 

@@ -1,5 +1,4 @@
 import SidecarSupport
-import Activities
 import Crypto
 import EventLoop
 import HTTPServer
@@ -70,7 +69,7 @@ struct IdentityTests {
     let own = #"{"apns_device_token":"\#(SHA256.hex("identity-home"))","environment":"production"}"#
     #expect(try await fixture.request("POST", "/push/apns/register", home, body: own).status / 100 == 2)
     let state = #"{"members":["\#(Self.user)"],"starts":{"phone:x:\#(Self.user)":"n"}}"#
-    _ = try await fixture.run("SET", Activities.key(Self.activity), state)
+    _ = try await fixture.run("SET", "push:activity:\(Self.activity)", state)
     return alice
   }
 
@@ -101,7 +100,7 @@ struct IdentityTests {
       RedisCommand("SISMEMBER", RegistryKeys.userTokens(Self.user), Self.token),
       RedisCommand("SCARD", RegistryKeys.userTokens(Self.user)),
       RedisCommand("HGET", RegistryKeys.activityTokens(Self.activity), Self.activityToken),
-      RedisCommand("GET", Activities.key(Self.activity)), RedisCommand("XLEN", QueueKeys.notifications(Self.user)),
+      RedisCommand("GET", "push:activity:\(Self.activity)"), RedisCommand("XLEN", QueueKeys.notifications(Self.user)),
       RedisCommand("XLEN", "push:instance:\(Self.instance):notifications"),
     ]
     var found: [String] = []

@@ -1,11 +1,16 @@
-import Operations
+package import Operations
 
 /// Why an addressee gets pushes or gets none.
-struct FindingsPanel {
-  let explanation: AddresseeExplanation
-  let request: PageRequest
+package struct FindingsPanel {
+  package let explanation: AddresseeExplanation
+  package let request: PageRequest
 
-  func append(to html: inout HTML) {
+  package init(explanation: AddresseeExplanation, request: PageRequest) {
+    self.explanation = explanation
+    self.request = request
+  }
+
+  package func append(to html: inout HTML) {
     html.notice(explanation.outcome, explanation.isReachable ? .good : .warn)
     guard !explanation.findings.isEmpty else { return }
     html.panel("Why pushes arrive or not") { html in

@@ -63,7 +63,7 @@ extension HTML {
   }
 
   /// Appends the id of a job. A long one is cut by the style, and whole in its title.
-  mutating func jobLink(_ id: String, to link: Link) {
+  package mutating func jobLink(_ id: String, to link: Link) {
     element("a", ["href": link.text, "class": "job-id", "title": id], id)
   }
 

@@ -8,7 +8,7 @@ package struct PageRequest: Sendable {
   package let http: HTTPRequest
   /// The decoded part of the path in place of the braces of the route; empty if the route has none.
   package let parameter: String
-  let `operator`: Operator
+  package let `operator`: Operator
   /// The fields of the form that was sent, in their order.
   let form: PageForm
   /// Unix milliseconds.

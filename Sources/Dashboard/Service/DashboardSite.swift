@@ -37,7 +37,6 @@ struct DashboardSite: HTTPSite {
       BroadcastPage(context: context),
       SearchPage(context: context),
       DevicesPage(context: context),
-      ActivityPage(context: context),
       AppsPage(context: context),
       WorkersPage(context: context),
       CredentialsPage(context: context),

@@ -30,7 +30,7 @@ enum DoctorCommand: Command {
     """
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, flags: ["channels", "json"])
+    let line = try CommandLineWords(words, flags: Parts.all.reduce(into: ["json"]) { $0.formUnion($1.doctorFlags) })
     try line.refuseArguments()
     let values = environment.values
     var faults: [InvalidValue] = []
@@ -64,9 +64,7 @@ enum DoctorCommand: Command {
       findings += await KeyExamination(
         apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
       ).findings()
-      findings += await ChannelExamination(
-        settings: ChannelSettings(configuration), redis: configuration.redis, isAsked: line.has("channels")
-      ).findings()
+      for part in Parts.all { findings += await part.examine(configuration, part.doctorFlags.filter(line.has)) }
     } else {
       findings.append(
         Finding("redis, apns", .fact, "not checked", fix: "fix the settings first, then run doctor again"))

@@ -33,12 +33,16 @@ enum ExplainCommand: Command {
   private enum Subject: Sendable {
     case job(String)
     case addressee(InspectedAddressee)
-    case activity(String)
+    case part(ExplainedSubject, String)
   }
+
+  /// Of parts.
+  private static var subjects: [ExplainedSubject] { Parts.all.flatMap { $0.subjects } }
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(
-      words, options: ["user", "token", "instance", "activity", "queue"], flags: ["json", "full-tokens"])
+      words, options: Set(["user", "token", "instance", "queue"] + subjects.map(\.option)),
+      flags: ["json", "full-tokens"])
     let subject = try subject(line)
     var explainers: [any AddresseeExplainer] = []
     let configuration = try ClientConfiguration(environment) { reader in
@@ -59,8 +63,8 @@ enum ExplainCommand: Command {
         let facts = try await fleet.facts(of: addressee, in: registry, explainers, showsWholeTokens: isWhole)
         let found = facts.explanation
         return (text.text(found), found.object, found.isKnown)
-      case .activity(let id):
-        let found = try await fleet.explain(activity: id, in: registry, showsWholeTokens: isWhole)
+      case .part(let subject, let id):
+        let found = try await subject.explain(id, fleet, registry, isWhole)
         return (text.text(found.summary), found.object, found.isKnown)
       }
     }
@@ -78,9 +82,13 @@ enum ExplainCommand: Command {
     if let user = line.value("user") { subjects.append(.addressee(.user(user))) }
     if let token = line.value("token") { subjects.append(.addressee(.token(token))) }
     if let instance = line.value("instance") { subjects.append(.addressee(.instance(instance))) }
-    if let activity = line.value("activity") { subjects.append(.activity(activity)) }
+    for part in ExplainCommand.subjects {
+      if let id = line.value(part.option) { subjects.append(.part(part, id)) }
+    }
     guard subjects.count == 1 else {
-      throw .usage("expected one job id, or one of --user, --token, --instance and --activity")
+      let options = ["user", "token", "instance"] + ExplainCommand.subjects.map(\.option)
+      let list = options.dropLast().map { "--\($0)" }.joined(separator: ", ")
+      throw .usage("expected one job id, or one of \(list) and --\(options.last ?? "")")
     }
     return subjects[0]
   }

@@ -6,7 +6,7 @@ public import Redis
 @EventLoop
 public struct FleetQueues {
   let names: [String]
-  let connection: RedisClient
+  package let connection: RedisClient
   let recordTimeToLive: Duration
 
   /// `recordTimeToLive` is that of the records of jobs that are cancelled: MARTLET_RESULT_TTL.

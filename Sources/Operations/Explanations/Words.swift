@@ -1,31 +1,33 @@
-import Jobs
+package import Jobs
 import Registry
 
 /// Numbers with their words.
-enum Words {
-  static func count(_ number: Int, _ word: String) -> String { number == 1 ? "1 \(word)" : "\(number) \(word)s" }
+package enum Words {
+  package static func count(_ number: Int, _ word: String) -> String {
+    number == 1 ? "1 \(word)" : "\(number) \(word)s"
+  }
 
-  static func devices(_ number: Int) -> String { count(number, "device") }
+  package static func devices(_ number: Int) -> String { count(number, "device") }
 
   /// What the pushes of a job go to.
-  static func recipients(_ number: Int, _ isOfChannel: Bool) -> String {
+  package static func recipients(_ number: Int, _ isOfChannel: Bool) -> String {
     isOfChannel ? count(number, "environment") : devices(number)
   }
 
   /// `Unregistered (2), BadDeviceToken (1)`; without numbers if there is one of one reason.
-  static func list(_ reasons: [ReasonCount]) -> String {
+  package static func list(_ reasons: [ReasonCount]) -> String {
     if reasons.count == 1, reasons[0].count == 1 { return named(reasons[0].reason) }
     return reasons.map { "\(named($0.reason)) (\($0.count))" }.joined(separator: ", ")
   }
 
   /// Some answers have no reason.
-  static func named(_ reason: String) -> String { reason.isEmpty ? "no reason given" : reason }
+  package static func named(_ reason: String) -> String { reason.isEmpty ? "no reason given" : reason }
 
   /// The name in front, the rest shortened.
-  static func shortened(_ token: String) -> String { token.count <= 8 ? token : "\(token.prefix(8))…" }
+  package static func shortened(_ token: String) -> String { token.count <= 8 ? token : "\(token.prefix(8))…" }
 
   /// Why an entry of a set is not a device of its owner: a ``Registry/Removal/Reason``.
-  static func removal(_ reason: String) -> String {
+  package static func removal(_ reason: String) -> String {
     switch Removal.Reason(rawValue: reason) {
     case .malformedToken: "not a device token"
     case .otherForm: "another form of a device token"

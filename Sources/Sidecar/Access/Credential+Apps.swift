@@ -1,15 +1,15 @@
 import Credentials
 import EventLoop
-import PushModel
+package import PushModel
 import Redis
-import Registry
+package import Registry
 
 /// What a credential that is bound to apps may do. One that is not may do everything.
 extension Credential {
   /// Returns the app that a request is for: the one that it names, else the one of the binding, else `fallback`.
   ///
   /// Throws 403 if the credential is not for it, 400 if it must be named. Nil only if the credential is for every app.
-  func app(named: String?, else fallback: String?) throws(Refusal) -> String? {
+  package func app(named: String?, else fallback: String?) throws(Refusal) -> String? {
     guard let app = named ?? apps.app(else: fallback) else {
       guard apps.isForEveryApp else {
         throw .invalid("bundleId", "Invalid bundleId", "bundleId: missing; this \(noun) is for several apps")
@@ -21,13 +21,13 @@ extension Credential {
   }
 
   /// Whether the credential is for the app of a device. `fallback`: the app of devices that were registered for none.
-  func isFor(_ device: Device, else fallback: String?) -> Bool {
+  package func isFor(_ device: Device, else fallback: String?) -> Bool {
     apps.allows(device.bundleID ?? fallback)
   }
 
   /// Throws 403, or `refusal`, if a registered device belongs to an app that the credential is not for.
   @EventLoop
-  func refuseForeign(
+  package func refuseForeign(
     _ token: DeviceToken, in registry: Registry, else fallback: String?, with refusal: Refusal? = nil
   ) async throws(Refusal) {
     guard !apps.isForEveryApp, let app = try await app(ofRegistered: token, in: registry, else: fallback),
@@ -39,7 +39,9 @@ extension Credential {
 
   /// Whether a token is registered, for an app that the credential is for.
   @EventLoop
-  func mayFind(_ token: DeviceToken, in registry: Registry, else fallback: String?) async throws(Refusal) -> Bool {
+  package func mayFind(_ token: DeviceToken, in registry: Registry, else fallback: String?) async throws(Refusal)
+    -> Bool
+  {
     if apps.isForEveryApp { return true }
     return apps.allows(try await app(ofRegistered: token, in: registry, else: fallback))
   }

@@ -1,26 +1,26 @@
-import Credentials
-import EventLoop
-import HTTPServer
+package import Credentials
+package import EventLoop
+package import HTTPServer
 import PushModel
 import Redis
 
 /// The checks before every route of a user, in this order: origin, method, credentials present, Redis configured, credentials
 /// valid. See docs/http/push-api.md.
 @EventLoop
-struct UserGate {
-  typealias Work =
+package struct UserGate {
+  package typealias Work =
     @EventLoop (_ user: Credential, _ storage: APIContext.Storage) async throws(Refusal) -> HTTPResponse
 
   private let context: APIContext
   private let crossOrigin: CrossOrigin
 
-  init(_ context: APIContext, methods: [String]) {
+  package init(_ context: APIContext, methods: [String]) {
     self.context = context
     crossOrigin = CrossOrigin(policy: context.configuration.originPolicy, methods: methods)
   }
 
   /// Does `work` for the user whose credentials the request has.
-  func respond(to request: SidecarRequest, _ work: Work) async throws(Refusal) -> HTTPResponse {
+  package func respond(to request: SidecarRequest, _ work: Work) async throws(Refusal) -> HTTPResponse {
     let fields = try crossOrigin.admit(request.http)
     let credentials = BearerCredentials(request.http.headers)
     guard credentials != .missing else { throw Refusal(.unauthorized, "Unauthorized - missing credentials") }
@@ -33,7 +33,7 @@ struct UserGate {
   }
 
   /// Whether the work may be done, as far as the header fields tell.
-  func mayAdmit(_ request: HTTPRequest) -> Bool {
+  package func mayAdmit(_ request: HTTPRequest) -> Bool {
     guard crossOrigin.admits(request), let access = context.storage?.access,
       case .named(let sent, _) = BearerCredentials(request.headers),
       let username = Credential.normalized(sent, of: .user)
@@ -41,7 +41,7 @@ struct UserGate {
     return !access.isBlocked(.user, username, request)
   }
 
-  func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
+  package func response(to refusal: Refusal, of request: HTTPRequest) -> HTTPResponse {
     crossOrigin.response(to: refusal, of: request, \.response)
   }
 
@@ -61,7 +61,7 @@ struct UserGate {
 }
 
 /// The credentials of a user: `Authorization: Bearer <token>` and `X-Username`.
-enum BearerCredentials: Equatable {
+package enum BearerCredentials: Equatable {
   /// A header field is missing.
   case missing
   /// A header field is repeated, or the token is too long.
@@ -73,7 +73,7 @@ enum BearerCredentials: Equatable {
   private static let maximumTokenBytes = 512
 
   /// Accepts the scheme in any case, and normalises the username.
-  init(_ headers: HTTPHeaders) {
+  package init(_ headers: HTTPHeaders) {
     let authorizations = headers.values(of: "authorization")
     let usernames = headers.values(of: "x-username")
     guard let authorization = authorizations.first, let username = usernames.first.map(Username.normalized),

@@ -1,29 +1,29 @@
-import JSON
-import PushModel
-import Registry
+package import JSON
+package import PushModel
+package import Registry
 
 /// The body of a request to the push API. No body counts as `{}`.
-struct PushBody {
+package struct PushBody {
   private let object: JSONValue
 
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  package init(_ bytes: [UInt8]) throws(Refusal) {
     object = bytes.isEmpty ? .object([]) : try RequestBody.object(bytes)
   }
 
   /// Null is the same as leaving the field out.
-  subscript(key: String) -> JSONValue? { object[key].flatMap { $0 == .null ? nil : $0 } }
+  package subscript(key: String) -> JSONValue? { object[key].flatMap { $0 == .null ? nil : $0 } }
 
-  func traits() throws(Refusal) -> DeviceTraits { try DeviceTraits(object) }
+  package func traits() throws(Refusal) -> DeviceTraits { try DeviceTraits(object) }
 
   /// Returns the string trimmed, or nil if it is missing. Throws `error` if the value is not a string.
-  func string(_ key: String, _ error: Refusal) throws(Refusal) -> String? {
+  package func string(_ key: String, _ error: Refusal) throws(Refusal) -> String? {
     guard let value = self[key] else { return nil }
     guard let string = value.string else { throw error }
     return string.trimmed
   }
 
   /// Returns the token, or nil if it is missing. Throws 400 if it is malformed.
-  func token() throws(Refusal) -> DeviceToken? {
+  package func token() throws(Refusal) -> DeviceToken? {
     guard let token = try string("token", .invalidToken) else { return nil }
     guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     return DeviceToken(token)
@@ -31,14 +31,14 @@ struct PushBody {
 }
 
 /// The body of `/api/push/register`.
-struct RegisterRequest: Equatable {
+package struct RegisterRequest: Equatable {
   private static let unsupportedPlatform = Refusal.invalid("platform", "Unsupported push platform")
 
-  let token: DeviceToken
-  let platform: Platform
-  let traits: DeviceTraits
+  package let token: DeviceToken
+  package let platform: Platform
+  package let traits: DeviceTraits
 
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  package init(_ bytes: [UInt8]) throws(Refusal) {
     let body = try PushBody(bytes)
     guard let token = try body.string("token", .invalidToken), !token.isEmpty else {
       throw .invalid("token", "Push token is required")
@@ -57,9 +57,9 @@ extension Refusal {
 }
 
 /// The body of `/api/push/test`.
-struct TestRequest: Equatable {
-  static let defaultTitle = "ryOS test notification"
-  static let defaultBody = "Push notifications are working 🎉"
+package struct TestRequest: Equatable {
+  package static let defaultTitle = "ryOS test notification"
+  package static let defaultBody = "Push notifications are working 🎉"
   private static let defaultSound = "default"
 
   /// Lengths in UTF-16 units, as JavaScript counts them.
@@ -69,16 +69,16 @@ struct TestRequest: Equatable {
   private static let maximumDataBytes = 2048
   private static let badges: ClosedRange<Int64> = 0...9999
 
-  let title: String
-  let body: String
+  package let title: String
+  package let body: String
   /// Nil for all devices of the user.
-  let token: DeviceToken?
-  let badge: Int64?
-  let sound: String?
+  package let token: DeviceToken?
+  package let badge: Int64?
+  package let sound: String?
   /// A JSON object.
-  let data: JSONValue?
+  package let data: JSONValue?
 
-  init(_ bytes: [UInt8]) throws(Refusal) {
+  package init(_ bytes: [UInt8]) throws(Refusal) {
     let body = try PushBody(bytes)
     let title = try body.string("title", .invalid("title", "Title must be a string")) ?? ""
     let text = try body.string("body", .invalid("body", "Body must be a string")) ?? ""
@@ -119,7 +119,7 @@ struct TestRequest: Equatable {
   }
 
   /// The payload for APNs. `data` is sent under the key `data`.
-  var payload: [UInt8] {
+  package var payload: [UInt8] {
     let aps: JSONObject = [
       "alert": ["title": title, "body": body] as JSONObject, "badge": badge, "sound": sound ?? TestRequest.defaultSound,
     ]

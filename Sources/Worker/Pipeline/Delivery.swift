@@ -1,4 +1,3 @@
-import Activities
 package import EventLoop
 package import Jobs
 package import PushModel
@@ -318,15 +317,6 @@ extension Delivery {
     note(.resolved(devices: found, removed: counts, pushType: ownPushType))
   }
 
-  /// `environments`: the number of those in which the job's channel exists and to which the job has not been sent yet.
-  package func noteChannel(environments: Int) { note(.channel(environments: environments)) }
-
-  /// The activity gets more updates than APNs may deliver.
-  package func noteTooManyUpdates() { note(.tooManyUpdates) }
-
-  /// A device gets more starts of Live Activities than it may show.
-  package func noteTooManyStarts() { note(.tooManyStarts) }
-
   package func noteNull() { note(.nullInPayload) }
 
   /// The push type, if it goes to other tokens than those of apps.
@@ -400,7 +390,7 @@ extension Delivery {
   private func end(_ outcome: JobOutcome, at now: Int64) -> HistoryEvent {
     switch outcome.exit {
     case .acknowledge, .handBack: .ended(outcome.status, reason: outcome.reason)
-    case .schedule(let time) where outcome.reason == JobOutcome.noTokenYet:
+    case .schedule(let time) where outcome.rule == nil && outcome.reason != nil:
       .postponed(until: time, reason: outcome.reason, times: 1)
     case .schedule(let time): .deferred(until: time)
     case .bury(let reason): .buried(reason: reason)

@@ -48,9 +48,9 @@ final class JobObserver {
     delivery.record?.resolved()
   }
 
-  /// The job's channel was looked up.
-  func resolved(_ delivery: Delivery, environments: Int) {
-    delivery.noteChannel(environments: environments)
+  /// The addressee was found outside the registry, as the event tells.
+  func resolved(_ delivery: Delivery, _ event: HistoryEvent) {
+    delivery.note(event)
     delivery.record?.resolved()
   }
 

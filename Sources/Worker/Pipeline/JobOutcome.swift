@@ -12,10 +12,6 @@ package struct Tally: Equatable {
   package static let noKeyForEnvironment = "NoKeyForEnvironment"
   /// The job names a token of another kind than its push type goes to.
   package static let wrongTokenKind = "WrongTokenKind"
-  /// Another job has started the Live Activity on the device.
-  package static let startedBefore = "StartedBefore"
-  /// The channel that is to update the Live Activity does not exist in the device's environment.
-  package static let noChannel = "NoChannelInEnvironment"
 
   package var result: JobResult
   /// Devices to try again.
@@ -100,6 +96,11 @@ package struct UnreachableDevice: Equatable {
   package let token: DeviceToken
   /// One of ``Tally``.
   package let reason: String
+
+  package init(token: DeviceToken, reason: String) {
+    self.token = token
+    self.reason = reason
+  }
 }
 
 /// How an attempt at a job ends: the job's status, how it leaves the worker, and how much was tried.
@@ -171,20 +172,6 @@ package struct JobOutcome: Equatable {
   {
     JobOutcome(
       status: .retrying, exit: .retry(delay: delay, countsAttempt: false, reason: reason), extent: .untouched)
-  }
-
-  package static let noTokenYet = "no_token_yet"
-
-  package static let stateIsOpen = "StateIsOpen: the job of the newest state has not ended"
-
-  /// Another job has brought a newer state of the Live Activity; nil if it is unknown.
-  package static func superseded(by newer: String?) -> JobOutcome {
-    JobOutcome(status: .superseded, exit: .acknowledge, reason: newer.map { "superseded by \($0)" })
-  }
-
-  /// Keeps the state of a Live Activity until a token is registered. `until` is when the job looks for one itself, unix ms.
-  package static func waitingForToken(until time: Int64) -> JobOutcome {
-    JobOutcome(status: .deferred, exit: .schedule(at: time), reason: noTokenYet)
   }
 
   /// Ends the job, even if some of its devices are open.

@@ -1,5 +1,4 @@
 import APNs
-import Activities
 import EventLoop
 import Jobs
 import PushModel
@@ -29,7 +28,7 @@ final class Pipeline {
   let settlements: SettlementWriter
   let notifications: NotificationRecords
   private var intake: Intake
-  private let channels: ChannelLookup
+  private let lookup: (any AddresseeLookup)?
   private let gatesBeforeDevices: Gates
   private let gatesAfterDevices: Gates
   /// Jobs and pushes, each with its permit, that wait for the lease to be confirmed.
@@ -50,16 +49,11 @@ final class Pipeline {
       formats: configuration.formatsInOrder)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
-    channels = ChannelLookup(channels: Channels(connection: context.connection), composer: composer)
-    let activities = Activities(connection: context.connection)
+    lookup = configuration.lookup?(context.worker)
     gatesBeforeDevices = Gates(
-      [
-        OperatorMarks(queue: queue), DuplicateGate(connection: context.connection),
-        ActivityAnnouncement(activities: activities, queue: queue),
-      ] + configuration.gatesBeforeDevices.map { $0(context.worker) })
-    gatesAfterDevices = Gates(
-      [ActivityGate(activities: activities, channels: channels, queue: queue)]
-        + configuration.gates.map { $0(context.worker) })
+      [OperatorMarks(queue: queue), DuplicateGate(connection: context.connection)]
+        + configuration.gatesBeforeDevices.map { $0(context.worker) })
+    gatesAfterDevices = Gates(configuration.gates.map { $0(context.worker) })
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)
@@ -155,8 +149,8 @@ final class Pipeline {
         queries.append(query)
       } else if case .app(let app) = delivery.job.addressee {
         broadcast(delivery, to: app)
-      } else if case .channel(let name) = delivery.job.addressee {
-        findChannel(name, for: delivery)
+      } else {
+        lookUp(delivery)
       }
     }
     guard !single.isEmpty else { return }
@@ -186,18 +180,20 @@ final class Pipeline {
     gatesAfterDevices.pass(gated)
   }
 
-  private func findChannel(_ name: String, for delivery: Delivery) {
+  /// Finds an addressee that the registry does not have.
+  private func lookUp(_ delivery: Delivery) {
     guard clients != nil else { return endUnsent(delivery) }
-    channels.find(name, for: delivery) { [self] found in
+    guard let lookup else {
+      return stopped(delivery, .refuse(reason: "to: this worker is built without what finds such an addressee"))
+    }
+    lookup.find(delivery) { [self] found in
       switch found {
       case .none(let why): stopped(delivery, why)
-      case .channel(let channel):
+      case .devices(let devices, let content, let event):
         guard queue.lease.isFresh else { return wait([delivery]) }
-        let devices = delivery.stillOpen(channel.devices)
-        let job = delivery.activityJob(queue: queue.name(of: delivery))
-        delivery.ownContent = ChannelContent(delivery, channel.storage, timestamp: job?.order.timestamp ?? 0)
+        delivery.ownContent = content
         delivery.resolve(to: devices)
-        observer.resolved(delivery, environments: devices.count)
+        observer.resolved(delivery, event)
         gatesAfterDevices.pass([delivery])
       }
     }
@@ -355,5 +351,5 @@ final class Pipeline {
 
 extension JobQueue {
   /// The name of the queue that the job was claimed from.
-  func name(of delivery: Delivery) -> String { queues[delivery.claim.queueIndex].queue }
+  package func name(of delivery: Delivery) -> String { queues[delivery.claim.queueIndex].queue }
 }

@@ -1,9 +1,8 @@
-import Activities
 package import PushModel
 package import APNs
 package import EventLoop
 import Jobs
-import Registry
+package import Registry
 
 /// Makes the pushes of a job from its devices; refuses what APNs would refuse.
 @EventLoop
@@ -15,7 +14,7 @@ package struct PushComposer {
   }
 
   /// The app of jobs and tokens that do not name one.
-  let bundleID: String?
+  package let bundleID: String?
   /// The environment of tokens registered without one.
   let environment: PushEnvironment
   /// Nil in polling-only mode.
@@ -101,7 +100,7 @@ package struct PushComposer {
   func bundleID(of device: Device) -> String? { device.bundleID ?? bundleID }
 
   /// The environment in which a device is tried first.
-  func environment(of device: Device, app: String?) -> PushEnvironment {
+  package func environment(of device: Device, app: String?) -> PushEnvironment {
     let target = clients?.target(of: app ?? bundleID(of: device) ?? "")
     return device.environment ?? target?.environment(else: environment) ?? environment
   }

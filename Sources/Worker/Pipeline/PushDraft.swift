@@ -1,4 +1,3 @@
-import Activities
 package import APNs
 package import EventLoop
 import Jobs

@@ -48,6 +48,8 @@ package struct WorkerConfiguration: Sendable {
   /// Make the gates that jobs pass before their devices are known, and after the own gates of the worker, in their order.
   package var gatesBeforeDevices: [GateMaker] = []
   package var gates: [GateMaker] = []
+  /// Makes what finds the addressees that the registry does not have. Nil if no part does.
+  package var lookup: (@EventLoop @Sendable (WorkerContext) -> any AddresseeLookup)?
   /// Make what reads files again on SIGHUP.
   package var reloads: [@EventLoop @Sendable (WorkerService, Log) -> @EventLoop () -> Void] = []
   /// Makes what runs beside the worker.

@@ -1,3 +1,4 @@
+import DashboardSupport
 import PushModel
 import Queue
 import Testing

@@ -1,3 +1,4 @@
+import DashboardSupport
 import Credentials
 import EventLoop
 import Foundation
@@ -47,7 +48,6 @@ struct FleetPagesTests {
   @Test(arguments: [
     ("SADD", RegistryKeys.token(entry: FleetPagesTests.token), "/devices?token=\(FleetPagesTests.token)"),
     ("SADD", RegistryKeys.instance("home"), "/devices?instance=home"),
-    ("SADD", "martlet:{policy}:nyra:home", "/policies?instance=home"),
     ("SET", "martlet:{credentials}:user", "/credentials?kind=user"), ("SET", "martlet:{audit}:log", "/audit"),
   ])
   func `a page says which key has another type`(command: String, key: String, path: String) async throws {
@@ -299,28 +299,13 @@ struct FleetPagesTests {
     await fixture.stop()
   }
 
-  @Test func `the policies of an instance say what was used and what would happen`() async throws {
-    let fixture = try await fixture()
-    let now = Clock.unixMilliseconds
-    _ = try await fixture.run(
-      "SET", "martlet:{policy}:nyra:home-1",
-      #"{"grants":[{"job":"n","class":"safety_critical","at":\#(now - 1000)}]}"#)
-    let page = try await fixture.get("/policies?instance=home-1", as: "vera:vera-has-a-secret")
-    #expect(page.heading == "Policies for home-1")
-    #expect(page.body.contains("1 of 20"))
-    #expect(try await fixture.get("/policies?instance=%3Cb%3E", as: "vera:vera-has-a-secret").status == 400)
-    #expect(try await fixture.get("/policies", as: "vera:vera-has-a-secret").heading == "Policies")
-    await fixture.stop()
-  }
-
   @Test func `keys of another type and reports that are none do not break a page`() async throws {
     let fixture = try await fixture()
     _ = try await fixture.run("SADD", keys.workers, "odd")
     _ = try await fixture.run("SET", keys.heartbeat("odd"), "no report")
     _ = try await fixture.run("SET", keys.inflight("odd"), "no list")
-    _ = try await fixture.run("LPUSH", "martlet:{policy}:nyra:home-1", "x")
     _ = try await fixture.run("LPUSH", RegistryKeys.instance("home-1"), "x")
-    for path in ["/workers", "/apps", "/policies?instance=home-1", "/devices?instance=home-1"] {
+    for path in ["/workers", "/apps", "/devices?instance=home-1"] {
       #expect(try await fixture.get(path, as: "vera:vera-has-a-secret").status == 200, "\(path)")
     }
     await fixture.stop()

@@ -1,3 +1,4 @@
+import DashboardSupport
 import EventLoop
 import Redis
 import TestSupport

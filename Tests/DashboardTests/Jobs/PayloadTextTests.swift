@@ -1,3 +1,4 @@
+import DashboardSupport
 import Testing
 
 @testable import Dashboard

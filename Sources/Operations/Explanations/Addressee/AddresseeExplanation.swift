@@ -33,6 +33,14 @@ public struct AddresseeExplanation: Sendable, Equatable {
   /// Problems first.
   public var findings: [Finding]
 
+  package init(subject: String, isKnown: Bool, isReachable: Bool, outcome: String, findings: [Finding]) {
+    self.subject = subject
+    self.isKnown = isKnown
+    self.isReachable = isReachable
+    self.outcome = outcome
+    self.findings = findings
+  }
+
   /// `{"subject","reachable","outcome","findings":[{"severity","sentence","since"?,"device"?,"advice"?}…]}`, times in unix ms.
   public var object: JSONObject {
     ["subject": subject, "reachable": isReachable, "outcome": outcome, "findings": findings.map(\.object)]

@@ -1,0 +1,39 @@
+package import Dashboard
+import EventLoop
+package import Operations
+package import Program
+package import Sidecar
+package import Worker
+
+/// Live Activities and their channels: docs/live-activities.md.
+package enum LiveActivitiesPart: Part {
+  package static let commands: [any Command.Type] = [ChannelsCommand.self]
+  package static let subjects = [
+    ExplainedSubject("activity") { id, fleet, registry, isWhole in
+      let found = try await ActivityReader.explain(id, fleet, registry, showsWholeTokens: isWhole)
+      return (found.summary, found.object, found.isKnown)
+    }
+  ]
+  package static let doctorFlags: Set = ["channels"]
+
+  package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
+    worker.gatesBeforeDevices.append { ActivityAnnouncement($0) }
+    worker.gates.append { ActivityGate($0) }
+    worker.lookup = { ChannelLookup($0) }
+  }
+
+  package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {
+    sidecar.apis.append { ActivityAPI($0) }
+  }
+
+  package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {
+    dashboard.pages.append { ActivityPage(context: $0) }
+  }
+
+  @EventLoop
+  package static func examine(_ worker: WorkerConfiguration, _ flags: Set<String>) async -> [Finding] {
+    await ChannelExamination(
+      settings: ChannelSettings(worker), redis: worker.redis, isAsked: flags.contains("channels")
+    ).findings()
+  }
+}

@@ -1,0 +1,56 @@
+import EventLoop
+import Redis
+
+/// The states of Live Activities, which the whole fleet shares.
+@EventLoop
+final class Activities {
+  private let connection: RedisClient
+  private let exchange: StateExchange<ActivityRequest, ActivityAnswer>
+
+  init(connection: RedisClient) {
+    self.connection = connection
+    exchange = StateExchange(connection: connection) { found, requests, now in
+      let before = ActivityState(json: found)
+      var state = before
+      let answers = requests.map { state.decide($0, now: now) }
+      return .init(answers: answers, state: state == before ? nil : state.json(), lifetime: ActivityState.lifetime)
+    }
+  }
+
+  /// Asks about the activity, or says something about it.
+  func ask(
+    _ id: String, _ request: ActivityRequest,
+    _ completion: @escaping @EventLoop (Result<ActivityAnswer, RedisError>) -> Void
+  ) {
+    exchange.ask(Activities.key(id), request, completion)
+  }
+
+  /// Returns the state of the activity; nil if nothing is known of it.
+  func state(_ id: String) async throws(RedisError) -> ActivityState? {
+    let value = try await connection.send(RedisCommand("GET", Activities.key(id)))
+    return value.bytes.map { ActivityState(json: $0) }
+  }
+
+  /// Counts a start on each device. Passes whether one of them gets more in an hour than it may show; false if Redis does not answer.
+  func countStarts(on devices: [String], _ completion: @escaping @EventLoop (_ isTooMany: Bool) -> Void) {
+    EventLoop.gather(devices) { device, end in
+      connection.send(Activities.count(starts: "martlet:starts:\(device)"), end)
+    } completion: { counts in
+      completion(counts.contains { (try? $0.get().integer).map { $0 > Activities.startsPerHour } ?? false })
+    }
+  }
+
+  /// Starts of one device in an hour that APNs and the device are known to take.
+  private static let startsPerHour: Int64 = 8
+  /// Returns the number of starts in the hour that began with the first one.
+  private static let count = RedisScript(
+    keys: ["starts"],
+    """
+    local count = redis.call('INCR', starts)
+    if count == 1 then redis.call('EXPIRE', starts, 3600) end
+    return count
+    """)
+
+  /// The key of the state.
+  static func key(_ id: String) -> String { "push:activity:\(id)" }
+}
