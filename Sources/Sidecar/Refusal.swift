@@ -1,4 +1,4 @@
-import EventLoop
+package import EventLoop
 package import HTTPServer
 package import JSON
 package import Redis

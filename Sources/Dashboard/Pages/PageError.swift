@@ -1,5 +1,5 @@
 package import Credentials
-import EventLoop
+package import EventLoop
 package import HTTPServer
 package import Redis
 
