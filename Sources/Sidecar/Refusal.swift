@@ -1,4 +1,3 @@
-package import EventLoop
 package import HTTPServer
 package import JSON
 package import Redis
@@ -106,8 +105,7 @@ extension Refusal {
 }
 
 /// Returns the value of a call to Redis. Throws a refusal if the call fails.
-@EventLoop
-package func refusingFaults<Value>(
+nonisolated(nonsending) package func refusingFaults<Value>(
   _ call: @autoclosure () async throws(RedisError) -> Value
 ) async throws(Refusal) -> Value {
   do { return try await call() } catch { throw Refusal(error) }

@@ -1,5 +1,4 @@
 package import Credentials
-package import EventLoop
 package import HTTPServer
 package import Redis
 
@@ -99,8 +98,7 @@ package struct PageError: HTTPRefusal {
 }
 
 /// Returns the value of a call to Redis. Throws a ``PageError`` if the call fails.
-@EventLoop
-package func refusingFaults<Value>(
+nonisolated(nonsending) package func refusingFaults<Value>(
   _ call: @autoclosure () async throws(RedisError) -> Value
 ) async throws(PageError) -> Value {
   do { return try await call() } catch { throw PageError(error) }
