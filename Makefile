@@ -9,7 +9,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build build-debug check build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build build-debug check core build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -87,8 +87,11 @@ else
 	@$(RELEASE)/martlet-chaos $(if $(SEED),--seed $(SEED)) $(if $(FAULTS),--faults $(FAULTS)) $(if $(CLUSTER),--cluster)
 endif
 
+core: deps ## Build and test Martlet without its parts, in .build/parts
+	@Tests/Parts/check-parts core
+
 test-quick: deps ## Run the tests that need no server
-	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|OperationsTests|PolicyTests|QueueTests|WorkerTests'
+	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|OperationsTests|QueueTests|WorkerTests'
 
 bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two minutes
 	@bench/install-dependencies

@@ -46,7 +46,7 @@ struct Part {
   }
 }
 
-let parts = [
+let parts: [Part] = [
   Part(
     name: "LiveActivities",
     dependencies: [

@@ -89,15 +89,14 @@ import Testing
     }
   }
 
-  @Test func `a device that was imported from another sender is learned with its first push`() async throws {
+  @Test func `a device that was imported without its environment is learned with its first push`() async throws {
     try await withWorker {
       let (user, token) = names()
       let directory = try TemporaryDirectory()
-      let file = directory.path + "/onesignal.csv"
-      try "identifier,device_type,external_user_id\n\(token),0,\(user)\n"
+      let file = directory.path + "/devices.json"
+      try #"{"\#(TwoEnvironments.app)":{"\#(token)":{"username":"\#(user)"}}}"#
         .write(toFile: file, atomically: false, encoding: .utf8)
-      let child = try await two.fleet.martlet(
-        "tokens", "import", file, "--from", "onesignal", "--bundle", TwoEnvironments.app)
+      let child = try await two.fleet.martlet("tokens", "import", file)
       #expect(child.exitCode == 0)
       #expect(try await two.device(token)?.environment == nil)
       try await two.refuse(token, in: .production)

@@ -327,7 +327,7 @@ struct MetricFamilies {
 
   /// The rows of the table for `worker`, `sidecar` or, with both, `all`.
   static func documented(process: String) throws -> MetricFamilies {
-    let root = URL(filePath: #filePath).appending(path: "../../../..").standardizedFileURL
+    let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
     let text = try String(contentsOf: root.appending(path: "docs/watching.md"), encoding: .utf8)
     var families = MetricFamilies(text: "")
     for line in text.split(separator: "\n") {
