@@ -14,12 +14,13 @@ extension QueueScripts {
     arguments: ["worker", "ttl", "report", "word"],
     """
     if redis.call('EXISTS', tombstone) == 1 then return {0, 0, word} end
-    local state = 1
+    local state, known = 1, redis.call('GET', seal)
+    local left = redis.call('LLEN', inflight) + redis.call('LLEN', landing)
     if redis.call('PEXPIRE', heartbeat, ttl) == 0 and redis.call('SISMEMBER', workers, worker) == 0 then state = 2 end
     redis.call('SADD', workers, worker)
     redis.call('SET', heartbeat, report, 'PX', ttl)
-    redis.call('SET', seal, word, 'NX')
-    return {state, redis.call('LLEN', inflight) + redis.call('LLEN', landing), redis.call('GET', seal)}
+    if not known then redis.call('SET', seal, word) end
+    return {state, left, known or word}
     """)
 
   /// Ends a lease. The worker's name stays for the reaper if jobs are left, or may still arrive.
@@ -28,9 +29,10 @@ extension QueueScripts {
   static let leave = RedisScript(
     keys: ["heartbeat", "workers", "inflight", "promoter", "landing"], arguments: ["worker", "wait"],
     """
-    if redis.call('GET', promoter) == worker then redis.call('DEL', promoter) end
     local left = redis.call('LLEN', inflight) + redis.call('LLEN', landing)
+    local isPromoter = redis.call('GET', promoter) == worker
     if left == 0 and wait == '0' then redis.call('SREM', workers, worker) end
+    if isPromoter then redis.call('DEL', promoter) end
     if wait == '0' then redis.call('DEL', heartbeat) else redis.call('PEXPIRE', heartbeat, wait) end
     return 1
     """)
@@ -80,6 +82,9 @@ extension QueueScripts {
     if redis.call('EXISTS', heartbeat) == 1 or not word then return {-1, 0, 0, 0, {}} end
     local kind, grave = redis.call('TYPE', queue).ok, redis.call('TYPE', dead).ok
     if kind ~= 'none' and kind ~= 'list' or grave ~= 'none' and grave ~= 'zset' then return {-1, 0, 0, 0, {}} end
+    -- Fails before anything is moved if one of them has another type.
+    redis.call('LLEN', inflight)
+    redis.call('SCARD', workers)
     local back, buried, bytes, letters = 0, 0, 0, {}
     while back + buried < tonumber(most) and bytes < \(QueueLimits.claimBytes) do
       local job, refused = redis.call('LPOP', landing), nil
@@ -137,11 +142,16 @@ extension QueueScripts {
     local kind = redis.call('TYPE', queue).ok
     if not word or kind ~= 'none' and kind ~= 'list' then return {-1, -1, asked} end
     word = '\(Seal.marker)' .. word .. ' '
+    \(RedisScript.clock)
+    local count, over, drains = 0, 0, 0
+    if asked and string.find(asked, '^%d+ %u*C') then
+      count, over = redis.call('ZCARD', cancelled), redis.call('ZCOUNT', cancelled, '-inf', now)
+    end
+    if asked and string.find(asked, '^%d+ %u*D') then drains = redis.call('SCARD', drained) end
     redis.call('PEXPIRE', promoter, ttl)
     local moved, wait, left = 0, -1, 0
-    \(RedisScript.clock)
     for _, set in ipairs({retry, scheduled}) do
-      local count = redis.call('ZCARD', set)
+      local waiting = redis.call('ZCARD', set)
       local due = redis.call('ZRANGE', set, '-inf', now, 'BYSCORE', 'LIMIT', 0, most)
       for i = #due, 1, -1 do
         redis.call('ZREM', set, due[i])
@@ -152,7 +162,7 @@ extension QueueScripts {
         end
         moved = moved + 1
       end
-      left = count - #due
+      left = waiting - #due
       local next = left > 0 and redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2]
       if next then
         local due = math.max(0, math.ceil(next - now))
@@ -163,11 +173,10 @@ extension QueueScripts {
       local unused = ''
       if left == 0 then unused = 'S' end
       if string.find(asked, '^%d+ %u*C') then
-        local count, over = redis.call('ZCARD', cancelled), redis.call('ZCOUNT', cancelled, '-inf', now)
         if over > 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, over - 1) end
         if over == count then unused = unused .. 'C' end
       end
-      if string.find(asked, '^%d+ %u*D') and redis.call('SCARD', drained) == 0 then unused = unused .. 'D' end
+      if string.find(asked, '^%d+ %u*D') and drains == 0 then unused = unused .. 'D' end
       if unused ~= '' and string.find(asked, '^%d+ %u*[' .. unused .. ']') then
         asked = change(control, '', '[' .. unused .. ']')
       end

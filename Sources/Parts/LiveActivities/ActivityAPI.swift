@@ -8,7 +8,7 @@ import PushModel
 import Redis
 import Registry
 
-/// The tokens of a user's Live Activities: docs/http/activity-api.md. Access is that of the push API.
+/// The tokens of a user's Live Activities: docs/live-activities.md. Access is that of the push API.
 @EventLoop
 struct ActivityAPI: HTTPAPI {
   nonisolated private static let token = "/activities/{id}"

@@ -50,9 +50,10 @@ struct WebhookLease {
     """
     local found = redis.call('GET', lease)
     if found and found ~= holder then return false end
+    local known = redis.call('GET', state) or ''
     redis.call('PEXPIRE', lease, ttl)
     redis.call('SET', lease, holder, 'PX', ttl)
-    return redis.call('GET', state) or ''
+    return known
     """)
 
   /// `new`, `before`: the new state, and the one before, JSON; empty for none.

@@ -5,7 +5,7 @@ import JSON
 import Queue
 import Redis
 
-/// `GET /notifications`, where users poll for notifications: docs/http/notification-api.md. Access is that of the push API.
+/// `GET /notifications`, where users poll for notifications: docs/http/push-api.md. Access is that of the push API.
 @EventLoop
 struct NotificationAPI: HTTPAPI {
   private let gate: UserGate

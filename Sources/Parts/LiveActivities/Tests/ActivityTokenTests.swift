@@ -11,7 +11,7 @@ import Testing
 @testable import Credentials
 @testable import PushModel
 
-/// The tokens of Live Activities over HTTP: docs/http/activity-api.md.
+/// The tokens of Live Activities over HTTP: docs/live-activities.md.
 @EventLoop
 struct ActivityTokenTests {
   private func fixture() async throws -> SidecarFixture {
