@@ -41,21 +41,6 @@ import Testing
     try await worker.stop()
   }
 
-  @Test func `the record of an instance has the payload of its class`() async throws {
-    let instance = fleet.unique("instance")
-    try await fleet.register(instance: instance)
-    let worker = try await fleet.worker(isPollingOnly: true)
-    let id = try await fleet.deliver("attention_ping", to: instance, on: worker.queue).id
-    let found = try await records(in: QueueKeys.instanceNotifications(instance))
-    #expect(found.map(\.id) == [id])
-    #expect(found.map(\.status) == ["unsent"])
-    let payload = try #require(found.first?.json["payload"])
-    #expect(payload["nyra"]?["hint"]?.string == "poll")
-    #expect(payload["nyra"]?["instance_id"]?.string == instance)
-    #expect(try await fleet.redis("TTL", QueueKeys.instanceNotifications(instance)).integer ?? 0 > 29 * 86_400)
-    try await worker.stop()
-  }
-
   @Test func `each user of an audience has one record, even if the devices are on several pages`() async throws {
     let (app, prefix) = ("com.example.\(fleet.unique("news"))", fleet.unique("reader"))
     let users = try await audience(of: 600, devicesEach: 2, app: app, prefix: prefix)
@@ -227,15 +212,6 @@ import Testing
     for (user, isKept) in [(invited, true), (owner, true), (fleet.unique("nobody"), false)] {
       _ = try await deliver(#""user":"\#(user)""#, on: worker)
       #expect(try await fleet.redis("EXISTS", QueueKeys.notifications(user)) == .integer(isKept ? 1 : 0), "\(user)")
-    }
-    let instances = ["device", "credential", "nothing"].map { fleet.unique($0) }
-    let device = try await fleet.register(instance: instances[0])
-    try await fleet.gateway.device(device, #""rule":"bad""#)
-    try await fleet.redis("HSET", CredentialKeys.credentials(.instance), instances[1], "{}")
-    for (instance, isKept) in zip(instances, [true, true, false]) {
-      _ = try await fleet.deliver("safety_critical", to: instance, on: worker.queue)
-      let key = QueueKeys.instanceNotifications(instance)
-      #expect(try await fleet.redis("EXISTS", key) == .integer(isKept ? 1 : 0), "\(instance)")
     }
     try await worker.stop()
   }

@@ -28,10 +28,6 @@ import Testing
     }
   }
 
-  private func policies(_ name: String) -> String {
-    #"{"policies":[{"name":"\#(name)","title":"T","member":"\#(name)","limits":[{"count":9,"seconds":60}],"classes":[{"name":"\#(name)","urgency":"low","preview":"b","quiet":"pass"}]}]}"#
-  }
-
   @Test func `the key of APNs is read again, and a broken one changes nothing`() async throws {
     let text = try String(contentsOfFile: try #require(fleet.gateway.ready.keyPath), encoding: .utf8)
     let path = try write(text, to: "key.p8")
@@ -48,25 +44,6 @@ import Testing
     let id = fleet.unique("job")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"a"}"#, on: worker.queue)
     #expect(try await fleet.record(id).status == "accepted")
-    #expect(try await worker.stop() == 0)
-  }
-
-  @Test func `policies are read again, and broken ones change nothing`() async throws {
-    let path = try write(policies("first"), to: "policies.json")
-    let worker = try await fleet.worker(["MARTLET_POLICY_FILE": path])
-    func status(_ name: String) async throws -> String {
-      let id = fleet.unique("job")
-      try await fleet.enqueue(#"{"id":"\#(id)","to":{"instance":"home"},"class":"\#(name)"}"#, on: worker.queue)
-      return try await fleet.record(id).status
-    }
-    #expect(try await status("first") == "no_devices")
-    #expect(try await status("second") == "dead")
-    _ = try write(policies("second"), to: "policies.json")
-    try await reload(worker, until: "a file was read again", "policies", #""changed":true"#)
-    #expect(try await status("second") == "no_devices")
-    _ = try write("{", to: "policies.json")
-    try await reload(worker, until: "a file cannot be read again", "MARTLET_POLICY_FILE")
-    #expect(try await status("second") == "no_devices")
     #expect(try await worker.stop() == 0)
   }
 }

@@ -14,7 +14,7 @@ import Testing
 
 /// The example settings in deploy/examples are valid.
 struct ExampleTests {
-  private static let directory = URL(filePath: #filePath).appending(path: "../../../../deploy/examples")
+  private static let directory = URL(filePath: #filePath).appending(path: "../../../deploy/examples")
     .standardizedFileURL
 
   /// The settings of an example, including commented ones if `isComplete`.
