@@ -12,7 +12,7 @@ final class Fetcher {
   private var gatherTimer: LoopTimer?
   private var isTurnScheduled = false
   /// Claims by script that are not answered yet.
-  private var unanswered = 0
+  private var openClaims = 0
 
   init(_ context: QueueContext, endpoint: RedisEndpoint) {
     self.context = context
@@ -32,7 +32,7 @@ final class Fetcher {
   }
 
   /// Whether an answer may still bring a job.
-  var isWaiting: Bool { unanswered > 0 || waits.contains { $0.blocked.isBlocked } }
+  var isWaiting: Bool { openClaims > 0 || waits.contains { $0.blocked.isBlocked } }
 
   func start() {
     for wait in waits { wait.blocked.start() }
@@ -120,10 +120,10 @@ final class Fetcher {
     let keys = context.queues[queueIndex]
     let worker = context.lease.name.value
     let call = keys.claim(by: worker, upTo: count, noncePrefix: context.lease.makeNoncePrefix(), context.mode)
-    unanswered += 1
+    openClaims += 1
     context.connection.send(call) { [weak self] result in
       guard let self else { return }
-      unanswered -= 1
+      openClaims -= 1
       takeAnswer(result, queueIndex: queueIndex, asked: count, worker: worker)
       context.emit(.progress)
     }

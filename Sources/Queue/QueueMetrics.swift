@@ -6,7 +6,7 @@ public import Telemetry
 public final class QueueMetrics {
   let claimed: Counter
   let fenced: Counter
-  let unanswered: Counter
+  let ghostClaims: Counter
   let retries: Counter
   let reaped: Counter
   let reapedWorkers: CounterFamily
@@ -19,7 +19,7 @@ public final class QueueMetrics {
     claimed = metrics.counter("martlet_jobs_claimed_total", help: "Jobs taken from the queues.")
     fenced = metrics.counter(
       "martlet_jobs_fenced_total", help: "Claims lost because the fleet took this worker for dead.")
-    unanswered = metrics.counter(
+    ghostClaims = metrics.counter(
       "martlet_ghost_claims_total", help: "Jobs found in the in-flight list whose claim was never answered.")
     retries = metrics.counter("martlet_retries_total", help: "Jobs that were retried.")
     reaped = metrics.counter(

@@ -74,7 +74,7 @@ final class Reconciler {
 
   private func adopt(_ unanswered: [[UInt8]], queueIndex: Int) {
     guard !unanswered.isEmpty else { return }
-    context.metrics.unanswered.increment(by: unanswered.count)
+    context.metrics.ghostClaims.increment(by: unanswered.count)
     context.log.warn(
       "adopted jobs whose claim was never answered",
       ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(unanswered.count)])

@@ -3,7 +3,7 @@ import EventLoop
 package import Program
 package import Worker
 
-/// The export of traces to a collector of OpenTelemetry, with its settings: docs/tracing.md.
+/// The export of traces to a collector of OpenTelemetry, with its settings: docs/watching.md.
 package enum TracingPart: Part {
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
     let tracing = TracingSettings.read(&reader)

@@ -26,13 +26,13 @@ final class ClusterExecutor: DeviceExecutor {
   }
 
   func run(batch: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome] {
-    try await settle(batch).map(\.device)
+    try await carryOut(batch).map(\.device)
   }
 
   /// Throws the first error of Redis after all of the batch have ended.
-  private func settle(_ batch: [TokenOperation]) async throws(RedisError) -> [StepwiseChange.Outcome] {
+  private func carryOut(_ batch: [TokenOperation]) async throws(RedisError) -> [StepwiseChange.Outcome] {
     repairIfDue()
-    let results = await steps.run(batch.map { settlement($0.token, $0.operation) })
+    let results = await steps.run(batch.map { change($0.token, $0.operation) })
     var outcomes: [StepwiseChange.Outcome] = []
     for ((_, operation), result) in zip(batch, results) {
       let outcome = try result.get()
@@ -42,7 +42,7 @@ final class ClusterExecutor: DeviceExecutor {
     return outcomes
   }
 
-  private func settlement(_ token: String, _ operation: DeviceOperation) -> StepwiseChange {
+  private func change(_ token: String, _ operation: DeviceOperation) -> StepwiseChange {
     StepwiseChange(
       token, operation, maximumDevices: maximumDevices, makesEvents: events != nil,
       nonce: UInt64.random(in: .min ... .max))
@@ -61,7 +61,7 @@ final class ClusterExecutor: DeviceExecutor {
     let (token, user) = (registration.token.text, registration.username)
     let stored = try await reader.device(token)
     if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
-    guard let outcome = try await settle([(token, .register(registration))]).first else { throw Registry.conflict }
+    guard let outcome = try await carryOut([(token, .register(registration))]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
     // A device that the user has in this app and kind already needs no room.
     let (before, device) = (outcome.device.before, outcome.device.after)
@@ -115,7 +115,7 @@ final class ClusterExecutor: DeviceExecutor {
   /// How often a process looks for such entries.
   private static let repairInterval = Duration.seconds(60)
 
-  /// Completes the settlements of processes that ended, in the background. The next operation after an interval does it
+  /// Completes the changes of processes that ended, in the background. The next operation after an interval does it
   /// again.
   private func repairIfDue() {
     let now = ContinuousClock.now
@@ -144,7 +144,7 @@ final class ClusterExecutor: DeviceExecutor {
       let entries = try await connection.send(overdue).array ?? []
       let tokens = entries.compactMap { $0.string?.prefix { $0 != " " } }.map { String($0) }
       guard !tokens.isEmpty else { continue }
-      for result in await steps.run(tokens.map { settlement($0, .repair) }) {
+      for result in await steps.run(tokens.map { change($0, .repair) }) {
         guard try result.get().isPublished else { throw Registry.conflict }
       }
       var remove = RedisCommand("ZREM", journal)

@@ -1,6 +1,6 @@
 import Events
 
-/// One command of a settlement, with keys of one hash slot only.
+/// One command of a change, with keys of one hash slot only.
 enum Step: Sendable, Equatable {
   /// Reads the metadata: ``StepReply/device(_:)``.
   case read

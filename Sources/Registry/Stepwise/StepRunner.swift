@@ -3,7 +3,7 @@ import Events
 import PushModel
 import Redis
 
-/// Sends the steps of settlements to Redis. Those of one token run one after the other, and commands of the same turn of
+/// Sends the steps of changes to Redis. Those of one token run one after the other, and commands of the same turn of
 /// the event loop share their round trip.
 @EventLoop
 final class StepRunner {
@@ -24,57 +24,57 @@ final class StepRunner {
     connection.preload(StepScripts.all + (events == nil ? [] : EventOutbox.all))
   }
 
-  /// Returns the outcomes in the order of the settlements.
-  func run(_ settlements: [StepwiseChange]) async -> [Result<StepwiseChange.Outcome, RedisError>] {
-    await EventLoop.gather(settlements) { settlement, end in
-      turns.take(settlement.token) { [self] in
-        advance(settlement, []) { [self] result in
-          turns.leave(settlement.token)
+  /// Returns the outcomes in the order of the changes.
+  func run(_ changes: [StepwiseChange]) async -> [Result<StepwiseChange.Outcome, RedisError>] {
+    await EventLoop.gather(changes) { change, end in
+      turns.take(change.token) { [self] in
+        advance(change, []) { [self] result in
+          turns.leave(change.token)
           end(result)
         }
       }
     }
   }
 
-  private func advance(_ settlement: StepwiseChange, _ replies: [StepReply], _ completion: @escaping Completion) {
-    var settlement = settlement
-    switch settlement.next(replies) {
+  private func advance(_ change: StepwiseChange, _ replies: [StepReply], _ completion: @escaping Completion) {
+    var change = change
+    switch change.next(replies) {
     case .done(let outcome): completion(.success(outcome))
     case .send(let steps):
-      carryOut(steps, of: settlement) { [self] result in
+      carryOut(steps, of: change) { [self] result in
         switch result {
-        case .success(let replies): advance(settlement, replies, completion)
+        case .success(let replies): advance(change, replies, completion)
         case .failure(let error): completion(.failure(error))
         }
       }
     }
   }
 
-  /// Sends steps of one settlement, and passes their replies when the last has arrived.
+  /// Sends steps of one change, and passes their replies when the last has arrived.
   func carryOut(
-    _ steps: [Step], of settlement: StepwiseChange,
+    _ steps: [Step], of change: StepwiseChange,
     _ completion: @escaping @EventLoop (Result<[StepReply], RedisError>) -> Void
   ) {
     EventLoop.gather(steps) { step, reply in
-      send(step, of: settlement) { [self] in reply(decode($0, of: step, settlement.token)) }
+      send(step, of: change) { [self] in reply(decode($0, of: step, change.token)) }
     } completion: { replies in
       completion(Result { () throws(RedisError) in try replies.map { reply throws(RedisError) in try reply.get() } })
     }
   }
 
-  private func send(_ step: Step, of settlement: StepwiseChange, _ completion: @escaping RedisClient.Completion) {
-    let token = settlement.token
-    let forced = settlement.isForced ? "1" : ""
+  private func send(_ step: Step, of change: StepwiseChange, _ completion: @escaping RedisClient.Completion) {
+    let token = change.token
+    let forced = change.isForced ? "1" : ""
     let journal = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
     switch step {
     case .read: connection.send(RedisCommand("GET", RegistryKeys.token(entry: token)), completion)
     case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
     case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
     case .open:
-      connection.send(StepScripts.open(journal: journal, entry: settlement.entry, isForced: forced), completion)
-    case .close: connection.send(RedisCommand("ZREM", journal, settlement.entry), completion)
+      connection.send(StepScripts.open(journal: journal, entry: change.entry, isForced: forced), completion)
+    case .close: connection.send(RedisCommand("ZREM", journal, change.entry), completion)
     case .join(let place, let limit):
-      join(place.key(of: token), settlement, limit: limit, place, completion)
+      join(place.key(of: token), change, limit: limit, place, completion)
     case .leave(.user(let user), let above?):
       connection.send(
         StepScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
@@ -94,10 +94,10 @@ final class StepRunner {
   }
 
   private func join(
-    _ key: String, _ settlement: StepwiseChange, limit: Int?, _ place: DeviceSet,
+    _ key: String, _ change: StepwiseChange, limit: Int?, _ place: DeviceSet,
     _ completion: @escaping RedisClient.Completion
   ) {
-    let (token, isForced) = (settlement.token, settlement.isForced)
+    let (token, isForced) = (change.token, change.isForced)
     switch place {
     case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
     case .user:
@@ -109,7 +109,7 @@ final class StepRunner {
     case .activity:
       connection.send(
         StepScripts.joinActivity(
-          tokens: key, token: token, metadata: settlement.joiningMetadata, ttl: DeviceKind.activity.lifetime),
+          tokens: key, token: token, metadata: change.joiningMetadata, ttl: DeviceKind.activity.lifetime),
         completion)
     }
   }

@@ -1,7 +1,7 @@
 import Events
 import Redis
 
-/// The scripts of settlements. Each has one key, so that it runs on any node of a cluster, also while its slot moves; only
+/// The scripts of changes. Each has one key, so that it runs on any node of a cluster, also while its slot moves; only
 /// an event is a second key, with which a script waits until the slot has moved.
 ///
 /// Then Redis refuses to access a key that the script itself has deleted, so none does. PERSIST changes nothing here; as

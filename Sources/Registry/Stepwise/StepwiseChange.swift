@@ -10,8 +10,8 @@ import Events
 /// 4. Replace the metadata, the only truth, if it is still the one that was read; else begin again. Metadata is deleted
 ///    before the token leaves its sets, so that no set lacks a device that its metadata names. Only a device that makes
 ///    room leaves the user's set first, because only there the number of devices is known at that moment.
-/// 5. Add the token to the sets that the metadata names, and remove it from the others that this settlement touched.
-///    Step 3 does not suffice: a settlement that read the metadata before step 4 may remove the token after step 3.
+/// 5. Add the token to the sets that the metadata names, and remove it from the others that this change touched.
+///    Step 3 does not suffice: a change that read the metadata before step 4 may remove the token after step 3.
 /// 6. Read the metadata again, and repeat step 5 until both agree. So whoever changes a set last does it as the last
 ///    metadata says: if the metadata changes after this step, its writer does step 5 later.
 /// 7. If events are written: move those of the device to the stream. Step 4 has written the event beside the metadata.
@@ -54,7 +54,7 @@ struct StepwiseChange: Sendable {
   /// The steps whose replies are expected.
   private var sent: [Step] = []
 
-  /// `nonce` distinguishes this settlement from others of the same token.
+  /// `nonce` distinguishes this change from others of the same token.
   init(_ token: String, _ operation: DeviceOperation, maximumDevices: Int, makesEvents: Bool = false, nonce: UInt64) {
     self.token = token
     self.operation = operation

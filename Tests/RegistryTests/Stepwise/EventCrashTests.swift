@@ -23,11 +23,11 @@ struct EventCrashTests {
     _ token: String, _ user: String, _ fixture: Fixture, until isLast: (Step) -> Bool
   ) async throws {
     let registration = Registration(token: DeviceToken(token), username: user, platform: .ios, now: 1000)
-    var settlement = StepwiseChange(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
+    var change = StepwiseChange(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
     let steps = try #require(fixture.cluster).steps
     var replies: [StepReply] = []
-    while case .send(let next) = settlement.next(replies), !next.contains(where: isLast) {
-      let sent = settlement
+    while case .send(let next) = change.next(replies), !next.contains(where: isLast) {
+      let sent = change
       replies = try await withCheckedContinuation { continuation in
         steps.carryOut(next, of: sent) { continuation.resume(returning: $0) }
       }.get()

@@ -36,33 +36,33 @@ struct TokenModel: Hashable {
     }
   }
 
-  /// Runs a settlement without interruption.
+  /// Runs a change without interruption.
   mutating func run(_ operation: DeviceOperation, number: UInt64 = 99) {
-    var settlement = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    var change = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
     var replies: [StepReply] = []
-    while case .send(let steps) = settlement.next(replies) {
-      replies = steps.map { apply($0, of: settlement.entry) }
+    while case .send(let steps) = change.next(replies) {
+      replies = steps.map { apply($0, of: change.entry) }
     }
   }
 }
 
-/// A settlement that is carried out one command at a time.
+/// A change that is carried out one command at a time.
 struct SteppedActor {
-  private var settlement: StepwiseChange
+  private var change: StepwiseChange
   private var steps: [Step] = []
   private var replies: [StepReply] = []
-  /// Identifies the state: a settlement depends on nothing but its replies.
+  /// Identifies the state: a change depends on nothing but its replies.
   private(set) var history: [Int] = []
   private(set) var isDone = false
 
   init(_ operation: DeviceOperation, number: UInt64) {
-    settlement = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
+    change = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
     proceed()
   }
 
   /// Carries out the next command.
   mutating func advance(_ model: inout TokenModel) {
-    let reply = model.apply(steps[replies.count], of: settlement.entry)
+    let reply = model.apply(steps[replies.count], of: change.entry)
     replies.append(reply)
     history.append(SteppedActor.code(reply))
     if replies.count == steps.count { proceed() }
@@ -75,7 +75,7 @@ struct SteppedActor {
   }
 
   private mutating func proceed() {
-    switch settlement.next(replies) {
+    switch change.next(replies) {
     case .send(let next): (steps, replies) = (next, [])
     case .done: isDone = true
     }
