@@ -1,6 +1,6 @@
 import Credentials
-package import JSON
 import Jobs
+package import JSON
 package import PushModel
 package import Registry
 

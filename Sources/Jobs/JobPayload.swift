@@ -1,5 +1,5 @@
-import PushModel
 import JSON
+import PushModel
 
 extension Job {
   /// Returns the APNs priority.

@@ -1,6 +1,6 @@
-import Program
 import Dispatch
 import EventLoop
+import Program
 import Telemetry
 
 #if canImport(Glibc)

@@ -1,13 +1,13 @@
+import EventLoop
 import Gorush
 import Imports
 import Jobs
 import LiveActivities
 import Matrix
-import Policies
-import QueueFormats
-import Program
-import EventLoop
 import Operations
+import Policies
+import Program
+import QueueFormats
 import Redis
 import Tracing
 import Webhook

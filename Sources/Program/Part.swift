@@ -1,8 +1,8 @@
-package import JSON
 package import Backup
 package import Dashboard
 import EventLoop
 package import Jobs
+package import JSON
 package import Operations
 package import Redis
 package import Registry

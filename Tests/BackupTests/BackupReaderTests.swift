@@ -1,8 +1,8 @@
 import BackupSupport
 import JSON
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Backup
 @testable import PushModel
 

@@ -7,8 +7,8 @@ import RedisSupport
 import Registry
 import RegistrySupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Backup
 

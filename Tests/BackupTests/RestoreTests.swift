@@ -2,10 +2,10 @@ import BackupSupport
 import EventLoop
 import Redis
 import Registry
-import Telemetry
 import RegistrySupport
-import TestSupport
+import Telemetry
 import Testing
+import TestSupport
 @testable import Backup
 @testable import PushModel
 

@@ -5,8 +5,8 @@ package import Redis
 import RedisSupport
 import Registry
 package import Telemetry
-package import TestSupport
 import Testing
+package import TestSupport
 
 @testable package import Credentials
 @testable package import Dashboard

@@ -2,8 +2,8 @@ import DashboardSupport
 import EventLoop
 import Redis
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Credentials
 @testable import Dashboard

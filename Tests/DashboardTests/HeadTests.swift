@@ -1,7 +1,7 @@
 import DashboardSupport
 import EventLoop
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Credentials
 @testable import Dashboard

@@ -1,8 +1,8 @@
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 package import Testing
+import TestSupport
 @testable import Queue
 
 extension FleetWorker {

@@ -1,6 +1,6 @@
 import Foundation
-package import TestSupport
 import Testing
+package import TestSupport
 
 /// A running `martlet worker` with its admin port.
 package final class FleetWorker: Sendable {

@@ -1,6 +1,6 @@
-import Program
 import Foundation
 import JSON
+import Program
 import Testing
 
 @testable import Martlet

@@ -1,12 +1,12 @@
-import Program
-import FleetSupport
 import APNs
+import FleetSupport
 import Foundation
 import JSON
+import Program
 import Redis
 import Sidecar
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

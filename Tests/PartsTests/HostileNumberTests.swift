@@ -1,9 +1,9 @@
-import FleetSupport
 import Credentials
 import Events
+import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Numbers in Redis that no program of Martlet writes: every program goes on, and says so or ignores them.
 @Suite(.serialized) struct HostileNumberTests {

@@ -1,4 +1,3 @@
-import SidecarSupport
 import Crypto
 import EventLoop
 import HTTPServer
@@ -7,8 +6,9 @@ import PushModel
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 @testable import Queue
 

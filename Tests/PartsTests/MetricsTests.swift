@@ -1,10 +1,10 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// What Prometheus reads from real processes.

@@ -1,11 +1,11 @@
-import SidecarSupport
 import EventLoop
 import Foundation
 import HTTPServer
 import JSON
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 @EventLoop
 struct OpenAPITests {

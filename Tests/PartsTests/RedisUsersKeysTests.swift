@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// What the users of deploy/redis may do with keys that are other parts'.
 @Suite struct RedisUsersKeysTests {

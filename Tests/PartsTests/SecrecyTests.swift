@@ -1,6 +1,6 @@
 import Program
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

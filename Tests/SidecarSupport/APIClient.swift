@@ -1,14 +1,14 @@
 import Crypto
 package import EventLoop
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
 package import Registry
 package import Sidecar
-package import TestSupport
 package import Testing
+package import TestSupport
 @testable package import Credentials
 
 /// A client with an API key and its own sidecar. All its names are unique.

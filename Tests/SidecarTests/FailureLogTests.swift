@@ -1,10 +1,10 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import Redis
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Sidecar
 

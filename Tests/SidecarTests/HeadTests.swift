@@ -1,9 +1,9 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// Requests that are refused by their head, while the body has not arrived.

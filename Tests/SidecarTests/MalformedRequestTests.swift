@@ -1,9 +1,9 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// Requests that the server refuses before they reach an API.
 @EventLoop

@@ -1,11 +1,11 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @EventLoop
 struct OperationsTests {

@@ -23,6 +23,17 @@ struct DeliveryTests {
     delivery.tally.record(EndedPush(token: DeviceToken(token), outcome: .accepted, status: 200))
   }
 
+  @Test func `a job that was put off has left a record, which its end replaces`() throws {
+    let job = #"{"id":"j","to":{"user":"a"},"title":"t"}"#
+    let first = try Delivery.testing(job)
+    #expect(first.leftNoRecord)
+    // Postponed before anything was sent: it has no result, but a record says that it is tried again.
+    let element = first.nextElement(after: .untouched, countsAttempt: false, recordAuthor: "w 1")
+    let state = AttemptState(json: Envelope(element: element).state)
+    #expect(!state.hasResult)
+    #expect(try !Delivery.testing(job, state: state).leftNoRecord)
+  }
+
   @Test func `the next attempt tries only the devices left open`() throws {
     let delivery = try Delivery.testing(Self.job)
     accept(Self.token("a"), in: delivery)

@@ -1,7 +1,7 @@
 import EventLoop
 import Jobs
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Queue
 @testable import Worker

@@ -1,5 +1,5 @@
-import Operations
 import JSON
+import Operations
 import Telemetry
 
 /// Numbers as people read them.

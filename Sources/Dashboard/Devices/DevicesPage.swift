@@ -1,7 +1,7 @@
 import Credentials
 import EventLoop
-import Operations
 import JSON
+import Operations
 import PushModel
 import Redis
 import Registry

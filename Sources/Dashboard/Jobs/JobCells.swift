@@ -1,7 +1,7 @@
 import Credentials
 import Jobs
-import PushModel
 import Operations
+import PushModel
 import Queue
 import Telemetry
 

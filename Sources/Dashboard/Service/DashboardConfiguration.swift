@@ -1,8 +1,8 @@
 public import Credentials
 import EventLoop
 public import HTTPServer
-public import Operations
 import Jobs
+public import Operations
 public import Redis
 
 /// The settings of a dashboard.

@@ -1,6 +1,6 @@
-import Program
 import Backup
 import JSON
+import Program
 
 /// The output of `martlet tokens`: the progress on a terminal, and the summary.
 struct BackupReport {

@@ -1,8 +1,8 @@
-import Program
 import EventLoop
-import JSON
 import Jobs
+import JSON
 import Operations
+import Program
 import Queue
 import Redis
 import Registry

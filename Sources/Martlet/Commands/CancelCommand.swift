@@ -1,7 +1,7 @@
-import Program
 import EventLoop
 import Jobs
 import Operations
+import Program
 import Queue
 import Redis
 

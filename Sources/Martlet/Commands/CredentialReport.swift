@@ -1,6 +1,6 @@
-import Program
 import Credentials
 import JSON
+import Program
 
 /// The output of `martlet credentials`. It contains no digest, and a secret only when it was added.
 enum CredentialReport {

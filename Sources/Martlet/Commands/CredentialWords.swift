@@ -1,5 +1,5 @@
-import Program
 import Credentials
+import Program
 import PushModel
 import Registry
 import Telemetry

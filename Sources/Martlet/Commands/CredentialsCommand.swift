@@ -1,8 +1,8 @@
-import Program
 import Credentials
 import EventLoop
 import JSON
 import Operations
+import Program
 import PushModel
 import Redis
 import Registry

@@ -1,5 +1,5 @@
-import Program
 import EventLoop
+import Program
 import Telemetry
 
 /// `martlet dashboard`: serves the web dashboard.

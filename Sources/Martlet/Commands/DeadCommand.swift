@@ -1,9 +1,9 @@
-import Program
-import Operations
-import Queue
 import EventLoop
-import JSON
 import Jobs
+import JSON
+import Operations
+import Program
+import Queue
 import Telemetry
 
 /// `martlet dead`: lists, shows, requeues and purges dead letters.

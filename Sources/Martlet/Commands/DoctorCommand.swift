@@ -1,9 +1,9 @@
-import Program
 import Dashboard
 import EventLoop
 import HTTPServer
 import JSON
 import Operations
+import Program
 import Sidecar
 import Worker
 

@@ -1,7 +1,7 @@
-import Program
 import EventLoop
-import JSON
 import Jobs
+import JSON
+import Program
 import Redis
 import Telemetry
 

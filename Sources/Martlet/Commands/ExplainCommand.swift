@@ -1,8 +1,8 @@
-import Program
 import EventLoop
-import Operations
-import JSON
 import Jobs
+import JSON
+import Operations
+import Program
 import Registry
 import Telemetry
 

@@ -1,5 +1,5 @@
-import Program
 import Operations
+import Program
 import Telemetry
 
 /// Explanations as text for a terminal: each sentence in one line, with its time.

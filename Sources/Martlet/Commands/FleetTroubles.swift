@@ -1,6 +1,6 @@
-import Program
 import EventLoop
 import Operations
+import Program
 import PushModel
 import Queue
 

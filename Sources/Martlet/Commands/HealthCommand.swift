@@ -1,6 +1,6 @@
-import Program
 import HTTPClient
 import HTTPServer
+import Program
 import Worker
 
 /// `martlet health`: asks a running service on its admin port. Made for images that hold no other HTTP client.

@@ -1,8 +1,8 @@
-import Program
-import Queue
 import EventLoop
 import Jobs
 import Operations
+import Program
+import Queue
 import Redis
 
 /// `martlet result ID`: shows the record of a job.

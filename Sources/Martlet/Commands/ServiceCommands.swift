@@ -1,7 +1,7 @@
-import Program
 import EventLoop
 import HTTPServer
 import JSON
+import Program
 import Telemetry
 import Worker
 

@@ -1,9 +1,9 @@
-import Program
 import EventLoop
 import Events
-import JSON
 import Jobs
+import JSON
 import Operations
+import Program
 import Queue
 import Redis
 import Telemetry

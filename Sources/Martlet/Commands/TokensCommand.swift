@@ -1,7 +1,7 @@
-import Program
 import Backup
 import EventLoop
 import JSON
+import Program
 import PushModel
 import Registry
 import Telemetry

@@ -1,7 +1,7 @@
-import Program
 import APNs
 import EventLoop
 import Operations
+import Program
 
 /// Checks the apps of `MARTLET_APPS`: their keys and their gateways. Its output does not grow with the number of
 /// apps.

@@ -1,6 +1,6 @@
-import Program
 import APNs
 import Operations
+import Program
 import PushModel
 
 /// Checks that the bundle ids are those of apps. APNs refuses every push to another one, with a reason that does not say so.

@@ -1,7 +1,7 @@
-import Program
 import Crypto
 import JSON
 import Operations
+import Program
 
 /// Checks a TLS certificate, by default that of the HTTP API. Files that cannot be used are faults of their settings.
 package struct CertificateExamination {

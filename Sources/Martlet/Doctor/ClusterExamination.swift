@@ -1,5 +1,5 @@
-import Program
 import Operations
+import Program
 import Redis
 
 /// Checks that each slot of a cluster has a server, and each server a replica.

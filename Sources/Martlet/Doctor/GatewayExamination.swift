@@ -1,8 +1,8 @@
-import Program
 import APNs
 import EventLoop
 import JSON
 import Operations
+import Program
 import Synchronization
 import Telemetry
 

@@ -1,7 +1,7 @@
-import Program
 import APNs
 import EventLoop
 import Operations
+import Program
 import PushModel
 import Telemetry
 

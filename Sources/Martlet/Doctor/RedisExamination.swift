@@ -1,10 +1,10 @@
-import Program
-import JSON
-import Operations
-import Queue
 import EventLoop
 import Events
 import Jobs
+import JSON
+import Operations
+import Program
+import Queue
 import Redis
 import Telemetry
 

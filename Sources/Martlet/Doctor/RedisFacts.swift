@@ -1,6 +1,6 @@
-import Program
 import JSON
 import Operations
+import Program
 import Redis
 
 /// What is known about Redis.

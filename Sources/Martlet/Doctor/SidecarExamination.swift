@@ -1,8 +1,8 @@
-import Program
-import Operations
-import Worker
 import HTTPServer
+import Operations
+import Program
 import Sidecar
+import Worker
 
 /// Checks who can reach the HTTP services.
 package struct SidecarExamination {

@@ -1,6 +1,6 @@
-import Program
 import EventLoop
 import HTTPServer
+import Program
 import Telemetry
 
 /// A service's port for its operator: /healthz, /readyz, /metrics.

@@ -1,8 +1,8 @@
-import Program
 import Dashboard
 import EventLoop
 import Events
 import HTTPServer
+import Program
 import Redis
 import Telemetry
 import Worker

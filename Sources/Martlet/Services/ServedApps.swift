@@ -1,8 +1,8 @@
-import Program
 import APNs
 import Dispatch
 import EventLoop
 import JSON
+import Program
 import Telemetry
 import Worker
 

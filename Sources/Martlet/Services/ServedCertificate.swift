@@ -1,8 +1,8 @@
-import Program
 import Crypto
 import EventLoop
 import HTTPServer
 import JSON
+import Program
 import Telemetry
 
 /// The certificate of the HTTPS servers of a process: its files, its metric, its log lines, and its replacement.

@@ -1,6 +1,6 @@
-import Program
 import EventLoop
 import HTTPServer
+import Program
 import Telemetry
 
 /// The services of the process, and the files that SIGHUP makes them read again.

@@ -1,5 +1,5 @@
-import Program
 import EventLoop
+import Program
 
 #if canImport(Glibc)
   import Glibc

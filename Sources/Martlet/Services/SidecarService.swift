@@ -1,14 +1,14 @@
-import Program
-import Backup
-import Worker
 import APNs
+import Backup
 import EventLoop
 import Events
-import Redis
 import HTTPServer
+import Program
+import Redis
 import Registry
 import Sidecar
 import Telemetry
+import Worker
 
 #if canImport(Glibc)
   import Glibc

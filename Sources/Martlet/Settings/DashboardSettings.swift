@@ -1,7 +1,7 @@
-import Program
 import Dashboard
 import HTTPServer
 import Jobs
+import Program
 import Redis
 import Registry
 import Sidecar

@@ -1,8 +1,8 @@
-import Program
 import APNs
 import Credentials
 import HTTPServer
 import JSON
+import Program
 import PushModel
 import Redis
 import Sidecar

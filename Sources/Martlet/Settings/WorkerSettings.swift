@@ -1,7 +1,7 @@
-import Program
-import HTTPServer
 import APNs
+import HTTPServer
 import Jobs
+import Program
 import Queue
 import Redis
 import Telemetry

@@ -1,6 +1,6 @@
 import EventLoop
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Queue
 public import Redis

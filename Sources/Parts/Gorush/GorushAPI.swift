@@ -1,9 +1,9 @@
-import Sidecar
 import Credentials
 import EventLoop
 import HTTPServer
 import JSON
 import Redis
+import Sidecar
 
 /// `POST /api/push` and `GET /api/stat/app` of gorush, for programs that speak to it: docs/http/gorush-api.md.
 @EventLoop

@@ -1,8 +1,8 @@
-import Sidecar
 import Credentials
 import Jobs
 import JSON
 import PushModel
+import Sidecar
 
 /// The jobs of one request, and what is reported of its notifications.
 struct GorushBatch {

@@ -1,4 +1,3 @@
-import Sidecar
 import Credentials
 import EventLoop
 import HTTPServer
@@ -7,6 +6,7 @@ import JSON
 import PushModel
 import Redis
 import Registry
+import Sidecar
 
 /// The tokens of a user's Live Activities: docs/live-activities.md. Access is that of the push API.
 @EventLoop

@@ -1,6 +1,6 @@
-import Operations
-import JSON
 import Jobs
+import JSON
+import Operations
 import PushModel
 import Registry
 

@@ -1,5 +1,5 @@
-import Operations
 import Jobs
+import Operations
 import PushModel
 import Registry
 

@@ -1,5 +1,5 @@
-import Dashboard
 import Credentials
+import Dashboard
 import EventLoop
 import Operations
 

@@ -1,6 +1,6 @@
-import Operations
 import EventLoop
 import Jobs
+import Operations
 import PushModel
 import Queue
 import Redis

@@ -1,12 +1,12 @@
-import Sidecar
 import Credentials
 import EventLoop
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
 import Registry
+import Sidecar
 import Telemetry
 
 /// The push gateway of Matrix, `/_matrix/push/v1/notify`: docs/http/matrix-api.md.

@@ -1,7 +1,7 @@
-import Sidecar
 import Crypto
 import JSON
 import Registry
+import Sidecar
 
 /// The body of `/_matrix/push/v1/notify`. Members of the wrong type that need not be there count as absent.
 struct MatrixNotification {

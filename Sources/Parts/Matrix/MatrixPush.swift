@@ -1,6 +1,6 @@
 import Crypto
-import JSON
 import Jobs
+import JSON
 import PushModel
 
 /// What a notification sends to one device.

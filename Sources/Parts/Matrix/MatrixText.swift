@@ -1,5 +1,5 @@
-import Sidecar
 import JSON
+import Sidecar
 
 /// What an alert says about an event.
 struct MatrixText {

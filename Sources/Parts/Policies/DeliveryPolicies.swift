@@ -1,6 +1,6 @@
-import Operations
 import EventLoop
 import Jobs
+import Operations
 import Queue
 import Telemetry
 import Worker

@@ -1,5 +1,5 @@
-import Operations
 import Jobs
+import Operations
 
 extension DeliveryPolicy {
   /// What would happen to a notification of each class now, by the state of an instance. Pure.

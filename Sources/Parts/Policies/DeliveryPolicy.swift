@@ -1,6 +1,6 @@
-import Operations
-import JSON
 import Jobs
+import JSON
+import Operations
 
 /// The rules for notifications to instances: which classes there are, when they may be sent, and which tone their text
 /// may have.

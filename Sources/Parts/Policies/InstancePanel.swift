@@ -1,6 +1,6 @@
 import Dashboard
-import Operations
 import Jobs
+import Operations
 
 /// What an instance has used of one policy.
 struct InstancePanel {

@@ -1,5 +1,5 @@
-import JSON
 import Jobs
+import JSON
 
 /// All delivery policies, indexed by the names of their classes.
 struct PolicyBook: JobClasses, Equatable {

@@ -1,5 +1,5 @@
-import Operations
 import Jobs
+import Operations
 
 /// What a policy decides about a job.
 enum PolicyDecision: Sendable, Equatable {

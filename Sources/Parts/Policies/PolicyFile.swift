@@ -1,5 +1,5 @@
-import JSON
 import Jobs
+import JSON
 import PushModel
 
 /// Reads delivery policies from JSON: `{"policies":[…]}`, described in docs/policy.md.

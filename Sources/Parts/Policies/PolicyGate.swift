@@ -1,6 +1,6 @@
-import Operations
 import EventLoop
 import Jobs
+import Operations
 import Redis
 
 /// Asks the delivery policies about jobs. Their state is in Redis, so the limits hold for the whole fleet.

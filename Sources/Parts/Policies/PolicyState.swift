@@ -1,5 +1,5 @@
-import JSON
 import Jobs
+import JSON
 
 /// What a policy remembers about an instance: one JSON string in Redis.
 struct PolicyState: Sendable, Equatable {

@@ -1,6 +1,6 @@
 import Dashboard
-import Operations
 import Jobs
+import Operations
 
 /// The rules of delivery policies in words. Pure.
 enum PolicyTexts {

@@ -1,5 +1,5 @@
-import Operations
 import JSON
+import Operations
 
 /// The hours of the day in which only critical notifications are sent. They may cross midnight.
 struct QuietHours: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Jobs
 import Crypto
+import Jobs
 import JSON
 import PushModel
 

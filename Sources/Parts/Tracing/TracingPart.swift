@@ -1,6 +1,6 @@
-import Queue
 import EventLoop
 package import Program
+import Queue
 package import Worker
 
 /// The export of traces to a collector of OpenTelemetry, with its settings: docs/watching.md.

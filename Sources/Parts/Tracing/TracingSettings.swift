@@ -1,4 +1,3 @@
-import Program
 import HTTPClient
 import JSON
 import Program

@@ -1,11 +1,11 @@
-import JSON
+package import Dashboard
 import EventLoop
 import HTTPClient
+import JSON
 package import Operations
 package import Program
 package import Redis
 package import Sidecar
-package import Dashboard
 package import Worker
 
 /// The webhook for events, with `MARTLET_WEBHOOK_URL` and `MARTLET_WEBHOOK_SECRET`: docs/events.md.

@@ -1,5 +1,5 @@
-import Events
 import EventLoop
+import Events
 import JSON
 import Redis
 

@@ -1,8 +1,8 @@
-import Program
 import EventLoop
 import Events
 import JSON
 import Operations
+import Program
 import Redis
 
 /// The webhook, as `martlet status` and `martlet doctor` show it.

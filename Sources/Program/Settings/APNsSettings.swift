@@ -1,7 +1,7 @@
+package import APNs
 import HTTPClient
 import JSON
 package import PushModel
-package import APNs
 
 /// The settings of the provider key and the gateway, with the names that other servers have for them.
 package struct APNsSettings {

@@ -1,6 +1,6 @@
 package import EventLoop
-import JSON
 import Jobs
+import JSON
 package import Redis
 package import Telemetry
 import Worker

@@ -1,6 +1,6 @@
-import Queue
 import EventLoop
 import Jobs
+import Queue
 import Redis
 
 /// Decides what to do with a claim before anything is looked up.

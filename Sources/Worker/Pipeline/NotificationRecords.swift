@@ -1,7 +1,7 @@
 import Credentials
 import EventLoop
-import JSON
 import Jobs
+import JSON
 import Queue
 import Registry
 

@@ -1,6 +1,6 @@
-import Queue
 import EventLoop
 import Jobs
+import Queue
 import Telemetry
 
 /// The metrics of the pipeline.

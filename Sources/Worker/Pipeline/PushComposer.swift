@@ -1,7 +1,7 @@
-package import PushModel
 package import APNs
 package import EventLoop
 import Jobs
+package import PushModel
 package import Registry
 
 /// Makes the pushes of a job from its devices; refuses what APNs would refuse.

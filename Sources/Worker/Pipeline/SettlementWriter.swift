@@ -1,6 +1,6 @@
-import Queue
 import EventLoop
 import Jobs
+import Queue
 import Redis
 
 /// Makes the settlement of an outcome: the record, the reply, the dead letter, the notification records.
@@ -140,7 +140,7 @@ extension Delivery {
   }
 
   /// Whether no earlier attempt can have left a record. A worker that died may have left one without a result.
-  fileprivate var leftNoRecord: Bool { !state.hasResult && claim.envelope.crashes == 0 }
+  var leftNoRecord: Bool { !state.hasResult && state.recordAuthor == nil && claim.envelope.crashes == 0 }
 
   /// Writes the outcome into the attempt's result. `now` is Unix ms.
   func recordOutcome(_ outcome: JobOutcome, at now: Int64) {

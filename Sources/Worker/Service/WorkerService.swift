@@ -1,11 +1,11 @@
-package import Queue
 package import APNs
 package import EventLoop
 package import Events
 package import HTTPServer
 package import Jobs
-package import Redis
 import PushModel
+package import Queue
+package import Redis
 package import Registry
 package import Telemetry
 

@@ -1,5 +1,5 @@
-import DashboardSupport
 import Credentials
+import DashboardSupport
 import EventLoop
 import Foundation
 import JSON
@@ -8,8 +8,8 @@ import Queue
 import Redis
 import Registry
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Dashboard
 

@@ -3,8 +3,8 @@ import EventLoop
 import Foundation
 import Operations
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Credentials
 @testable import Dashboard

@@ -1,8 +1,8 @@
 import DashboardSupport
 import EventLoop
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Credentials
 @testable import Dashboard

@@ -1,7 +1,7 @@
-import Credentials
 import Backup
-import JSON
+import Credentials
 import Jobs
+import JSON
 import PushModel
 
 @testable import Sidecar

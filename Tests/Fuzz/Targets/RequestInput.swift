@@ -1,6 +1,6 @@
-import PushModel
 import Credentials
 import JSON
+import PushModel
 
 @testable import HTTPServer
 @testable import Sidecar

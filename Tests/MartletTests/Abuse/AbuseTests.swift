@@ -1,11 +1,11 @@
 import FleetSupport
 import Foundation
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// One user, producer or client must not affect another: each attack runs while a victim of the same process is

@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Strangers who open connections and finish nothing: the memory of a process stays bounded, another client is served, and
 /// afterwards the memory is given back.

@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Synchronization
-import TestSupport
 import Testing
+import TestSupport
 
 /// Another user of the same process during an attack, who reads notifications over one connection, sometimes registers,
 /// and enqueues jobs to the same queue.

@@ -1,6 +1,6 @@
-import Program
 import Foundation
 import JSON
+import Program
 import PushModel
 import TestSupport
 

@@ -1,10 +1,10 @@
-import Program
 import FleetSupport
 import Foundation
 import JSON
+import Program
 import Sidecar
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import APNs
 @testable import Martlet

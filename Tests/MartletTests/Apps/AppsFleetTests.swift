@@ -1,10 +1,10 @@
 import FleetSupport
 import Foundation
-import JSON
 import Jobs
+import JSON
 import Queue
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 

@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// The devices that a job reaches.
 @Suite(.serialized) struct AddresseeTests {

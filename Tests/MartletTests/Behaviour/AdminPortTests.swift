@@ -1,7 +1,7 @@
 import FleetSupport
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 /// The admin port of a sidecar.
 struct AdminPortTests {

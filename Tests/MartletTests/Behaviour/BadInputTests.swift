@@ -3,8 +3,8 @@ import Foundation
 import Jobs
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Invalid jobs are buried byte for byte with a reason and do not affect others.

@@ -4,8 +4,8 @@ import Jobs
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Broadcasts to the audience of an app.

@@ -3,8 +3,8 @@ import Foundation
 import Jobs
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// A worker with the alternative setting names of docs/settings.md.
 @Suite(.serialized) struct ClaudiatorTests {

@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 /// `martlet status` tells why a connection to APNs has ended.
 struct ConnectionEndStatusTests {

@@ -1,10 +1,10 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// `martlet credentials` as a process.

@@ -1,6 +1,6 @@
 import FleetSupport
-import TestSupport
 import Testing
+import TestSupport
 
 /// `martlet dashboard` and the dashboard of `martlet all`.
 struct DashboardCommandTests {

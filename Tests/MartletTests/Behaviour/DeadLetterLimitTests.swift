@@ -1,8 +1,8 @@
 import FleetSupport
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// A queue keeps a limited number of dead letters. Those that are dropped are counted and logged.

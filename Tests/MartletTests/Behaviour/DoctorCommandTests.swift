@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import Jobs
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Queue

@@ -1,12 +1,12 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import Jobs
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Operations
 @testable import Queue
 

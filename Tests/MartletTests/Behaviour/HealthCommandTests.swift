@@ -1,6 +1,6 @@
 import FleetSupport
-import TestSupport
 import Testing
+import TestSupport
 
 /// `martlet health` against services that run.
 struct HealthCommandTests {

@@ -1,7 +1,7 @@
 import FleetSupport
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// A Redis that is short of memory: what nobody asked for makes room, and everyone is told.

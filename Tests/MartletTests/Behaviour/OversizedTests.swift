@@ -1,9 +1,9 @@
-import FleetSupport
 import Crypto
+import FleetSupport
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Jobs over 64 KiB are checked inside Redis and buried there byte for byte, without affecting others.

@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// Pipes without a writer in place of files.
 struct PipeTests {

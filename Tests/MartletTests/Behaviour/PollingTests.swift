@@ -1,11 +1,11 @@
 import FleetSupport
 import Foundation
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 @testable import Credentials
 

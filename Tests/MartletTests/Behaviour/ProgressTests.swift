@@ -1,7 +1,7 @@
 import FleetSupport
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Queue
 

@@ -3,8 +3,8 @@ import Foundation
 import Jobs
 import PushModel
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Jobs of different producers with the same id share a record key, but do not overwrite each other's records.

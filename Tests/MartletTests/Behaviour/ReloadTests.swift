@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// SIGHUP: every file that a setting names is read again, and what cannot be used changes nothing.
 @Suite(.serialized) struct ReloadTests {

@@ -1,8 +1,8 @@
 import FleetSupport
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Only the fleet makes envelopes. An element of a producer is a job, even if it looks like an envelope.

@@ -1,9 +1,9 @@
-import Program
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
-import TestSupport
+import Program
 import Testing
+import TestSupport
 
 @testable import Martlet
 

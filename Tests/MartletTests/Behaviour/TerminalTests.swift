@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Bytes of producers must not control the terminal of an operator.

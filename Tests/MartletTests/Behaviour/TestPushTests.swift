@@ -1,11 +1,11 @@
 import FleetSupport
 import Foundation
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// `/api/push/test` and polling through the real processes, to the simulator.
 @Suite(.serialized) struct TestPushTests {

@@ -1,6 +1,6 @@
 import FleetSupport
-import TestSupport
 import Testing
+import TestSupport
 
 /// Retries of broadcasts. Each test has its own fleet, because it counts every push.
 @Suite struct BroadcastRetryTests {

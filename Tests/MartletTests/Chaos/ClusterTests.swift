@@ -2,8 +2,8 @@ import FleetSupport
 import Glibc
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Operations
 @testable import Queue
 

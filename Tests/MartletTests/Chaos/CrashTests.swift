@@ -1,7 +1,7 @@
 import FleetSupport
 import Jobs
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// Workers that are killed.

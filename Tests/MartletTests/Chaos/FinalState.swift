@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// The state of Redis and of the gateway's ledger when all jobs must have ended.

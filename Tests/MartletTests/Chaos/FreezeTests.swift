@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 /// Frozen workers and half-open connections.
 @Suite(.serialized) struct FreezeTests {

@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// While APNs is unreachable, silent or refusing, no job is lost, and only uncertain pushes are sent twice.

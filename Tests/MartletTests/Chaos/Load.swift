@@ -1,5 +1,5 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Redis
 import TestSupport
 

@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Jobs
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// While Redis is down, frozen, full or read-only, the worker keeps running, logs it once and then continues.

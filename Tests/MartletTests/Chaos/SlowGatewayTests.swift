@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// While APNs is slow or answers with errors only, jobs stay in Redis, and afterwards they are delivered without a storm.

@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// One app that APNs does not answer never delays another.

@@ -1,6 +1,6 @@
-import Program
 import HTTPServer
 import JSON
+import Program
 import Sidecar
 import Testing
 

@@ -1,12 +1,12 @@
-import Program
-import FleetSupport
 import Crypto
+import FleetSupport
 import Foundation
 import HTTPServer
 import JSON
+import Program
 import Sidecar
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Martlet
 

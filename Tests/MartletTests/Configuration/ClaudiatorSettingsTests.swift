@@ -1,8 +1,8 @@
-import Program
 import APNs
 import JSON
-import TestSupport
+import Program
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

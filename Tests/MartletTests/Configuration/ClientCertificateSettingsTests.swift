@@ -1,8 +1,8 @@
-import Program
-import FleetSupport
 import Crypto
-import TestSupport
+import FleetSupport
+import Program
 import Testing
+import TestSupport
 
 @testable import Martlet
 @testable import Redis

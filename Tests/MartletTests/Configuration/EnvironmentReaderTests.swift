@@ -1,12 +1,12 @@
-import Program
 import FleetSupport
 import Foundation
 import HTTPServer
-import JSON
 import Jobs
+import JSON
+import Program
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

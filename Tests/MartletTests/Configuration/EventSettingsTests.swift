@@ -1,7 +1,7 @@
-import Worker
 import JSON
 import Program
 import Testing
+import Worker
 
 @testable import Martlet
 

@@ -1,10 +1,10 @@
 @testable import APNs
-import Program
 import FleetSupport
 import JSON
+import Program
 import PushModel
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

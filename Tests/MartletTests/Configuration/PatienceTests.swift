@@ -1,6 +1,6 @@
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// No test may fail because its machine is slow: what waits has a limit of minutes, which only a failure reaches.
 struct PatienceTests {

@@ -1,8 +1,8 @@
-import Program
 import JSON
+import Program
 import Sidecar
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 @testable import Martlet

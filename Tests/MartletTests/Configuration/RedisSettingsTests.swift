@@ -1,5 +1,5 @@
-import Program
 import Foundation
+import Program
 import Testing
 @testable import Redis
 @testable import Martlet

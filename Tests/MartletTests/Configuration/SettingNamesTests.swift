@@ -1,5 +1,5 @@
-import Program
 import JSON
+import Program
 import Testing
 
 @testable import Martlet

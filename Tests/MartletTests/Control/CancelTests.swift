@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Operations
 @testable import Queue
 

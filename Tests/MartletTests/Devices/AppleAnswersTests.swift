@@ -2,8 +2,8 @@ import FleetSupport
 import JSON
 import PushModel
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// Every pair of what a device is and what a job asks, with Apple's answers: what is sent where, and what remains.
 @Suite(.serialized) struct AppleAnswersTests {

@@ -1,11 +1,11 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import Redis
 import Registry
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 

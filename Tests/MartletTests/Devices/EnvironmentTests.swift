@@ -1,14 +1,14 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
 import Registry
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import APNs
 @testable import Worker

@@ -1,10 +1,10 @@
 import FleetSupport
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 /// Several tokens of one phone.
 @Suite(.serialized) struct KindTests {

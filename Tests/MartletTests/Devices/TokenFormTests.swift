@@ -1,8 +1,8 @@
 import FleetSupport
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// Devices whose token another program keeps in upper case, while the fleet runs.
 struct TokenFormTests {

@@ -1,15 +1,15 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import HTTPClient
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
 import Registry
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import APNs
 @testable import Worker

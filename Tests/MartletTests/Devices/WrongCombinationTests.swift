@@ -3,8 +3,8 @@ import Foundation
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// Jobs with every wrong combination of app, push type, environment and key, at devices of which the gateways know what they
 /// are. Apple's answers to a wrong push say nothing about a device.

@@ -1,9 +1,9 @@
-import Program
-import FleetSupport
 import Crypto
+import FleetSupport
 import Operations
-import TestSupport
+import Program
 import Testing
+import TestSupport
 
 @testable import Martlet
 

@@ -1,5 +1,5 @@
-import Program
 import Operations
+import Program
 import Redis
 import Testing
 

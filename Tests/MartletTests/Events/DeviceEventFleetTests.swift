@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 
 /// The events of a sidecar.
 @Suite(.serialized) struct DeviceEventFleetTests {

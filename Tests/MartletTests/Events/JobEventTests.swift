@@ -3,8 +3,8 @@ import Foundation
 import Jobs
 import JSON
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Queue
 

@@ -1,13 +1,13 @@
-import FleetSupport
 import APNs
 import EventLoop
+import FleetSupport
 import Foundation
 import HTTPClient
 import JSON
 import Redis
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Worker
 

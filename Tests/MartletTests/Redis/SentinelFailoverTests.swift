@@ -1,9 +1,9 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 /// The master dies without a warning while jobs arrive.
 @Suite(.serialized) struct SentinelFailoverTests {

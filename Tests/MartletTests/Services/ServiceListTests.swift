@@ -1,9 +1,9 @@
-import Program
 import EventLoop
 import HTTPServer
+import Program
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Martlet
 

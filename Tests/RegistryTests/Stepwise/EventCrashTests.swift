@@ -3,8 +3,8 @@ import JSON
 import PushModel
 import Redis
 import RegistrySupport
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Events
 @testable import Registry

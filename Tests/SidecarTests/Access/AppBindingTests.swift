@@ -1,4 +1,3 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
@@ -6,8 +5,9 @@ import PushModel
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// Credentials that are bound to apps.

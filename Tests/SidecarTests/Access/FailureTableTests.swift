@@ -1,9 +1,9 @@
-import SidecarSupport
 import EventLoop
 import Registry
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Sidecar
 @testable import Credentials

@@ -1,4 +1,3 @@
-import SidecarSupport
 import Crypto
 import EventLoop
 import HTTPServer
@@ -6,9 +5,10 @@ import JSON
 import Redis
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Jobs
 @testable import Credentials
 

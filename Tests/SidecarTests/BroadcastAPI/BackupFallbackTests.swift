@@ -1,9 +1,9 @@
-import SidecarSupport
 import EventLoop
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// The import of the backup file, docs/http/broadcast-api.md. Each test has its own Redis, because the file is imported once
 /// for all apps.

@@ -1,15 +1,15 @@
-import SidecarSupport
 import EventLoop
 import Foundation
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// docs/http/broadcast-api.md.

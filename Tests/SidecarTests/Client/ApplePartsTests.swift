@@ -1,7 +1,7 @@
-import SidecarSupport
 import Foundation
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// The parts of clients/ios/MartletDevice.swift that are compiled on Apple's systems only, against declarations like Apple's.
 struct ApplePartsTests {

@@ -1,8 +1,8 @@
-import SidecarSupport
 import Foundation
 import FoundationNetworking
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 @testable import MartletDevice
 

@@ -1,12 +1,12 @@
-import SidecarSupport
 import EventLoop
 import Foundation
 import HTTPServer
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 @testable import MartletDevice
 @testable import PushModel

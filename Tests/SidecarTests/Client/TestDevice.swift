@@ -1,6 +1,6 @@
-import SidecarSupport
 import Foundation
 import FoundationNetworking
+import SidecarSupport
 import TestSupport
 
 @testable import MartletDevice

@@ -1,5 +1,5 @@
-import SidecarSupport
 import HTTPServer
+import SidecarSupport
 import Testing
 
 @testable import Sidecar

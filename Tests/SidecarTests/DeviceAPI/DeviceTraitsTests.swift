@@ -1,10 +1,10 @@
-import SidecarSupport
 import EventLoop
 import JSON
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import PushModel
 
 /// What the registrations of backends say of a device beside its token.

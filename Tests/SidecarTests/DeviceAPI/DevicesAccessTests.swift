@@ -1,11 +1,11 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// Access to the device API, and its answers without Redis.

@@ -1,9 +1,9 @@
-import SidecarSupport
 import EventLoop
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// Requests that the device API refuses without any effect.
 @EventLoop

@@ -1,12 +1,12 @@
-import SidecarSupport
 import Crypto
 import EventLoop
 import JSON
 import PushModel
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// `GET /devices` of docs/http/device-api.md.
 @EventLoop

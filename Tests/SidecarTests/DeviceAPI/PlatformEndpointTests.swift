@@ -1,5 +1,5 @@
-import SidecarSupport
 import Registry
+import SidecarSupport
 import Testing
 
 @testable import Sidecar

@@ -1,12 +1,12 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// The quota of an API key, over all sidecars.

@@ -1,14 +1,14 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// `GET /events/since` on a real stream.

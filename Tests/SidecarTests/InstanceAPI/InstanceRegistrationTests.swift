@@ -1,13 +1,13 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
 import Redis
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 @testable import PushModel
 

@@ -1,5 +1,5 @@
-import SidecarSupport
 import Jobs
+import SidecarSupport
 import Testing
 
 @testable import Sidecar

@@ -1,10 +1,10 @@
-import SidecarSupport
 import EventLoop
-import JSON
 import Jobs
+import JSON
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Queue
 
 /// `GET /notifications` on a real stream.

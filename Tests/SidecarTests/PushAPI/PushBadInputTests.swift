@@ -1,12 +1,12 @@
-import SidecarSupport
 import EventLoop
 import Foundation
 import HTTPServer
 import PushModel
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// Requests that the push API refuses without any effect.
 @EventLoop

@@ -1,4 +1,3 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
@@ -6,9 +5,10 @@ import Redis
 import RedisSupport
 import Registry
 import Sidecar
+import SidecarSupport
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Credentials
 
 /// The checks before every route: order, texts, and the header fields of every answer.

@@ -1,10 +1,10 @@
-import SidecarSupport
 import EventLoop
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import PushModel
 
 @EventLoop

@@ -1,7 +1,7 @@
-import SidecarSupport
 import JSON
 import PushModel
 import Registry
+import SidecarSupport
 import Testing
 
 @testable import Sidecar

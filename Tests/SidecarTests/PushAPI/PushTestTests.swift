@@ -1,12 +1,12 @@
-import SidecarSupport
 import EventLoop
 import JSON
 import PushModel
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 /// `/api/push/test` with a recording sender: the devices and the answers.
 @EventLoop

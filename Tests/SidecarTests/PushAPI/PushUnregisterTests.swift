@@ -1,11 +1,11 @@
-import SidecarSupport
 import EventLoop
 import PushModel
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 
 @EventLoop
 struct PushUnregisterTests {

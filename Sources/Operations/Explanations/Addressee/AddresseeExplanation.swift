@@ -1,5 +1,5 @@
-public import JSON
 import Jobs
+public import JSON
 import PushModel
 import Registry
 

@@ -1,10 +1,10 @@
-import SidecarSupport
 import EventLoop
 import JSON
 import Redis
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Credentials
 @testable import Gorush
 @testable import Queue

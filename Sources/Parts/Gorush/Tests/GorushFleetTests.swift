@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 /// Bodies with the fields and shapes of gorush's README, from the request to what arrives at APNs.
 @Suite(.serialized) struct GorushFleetTests {

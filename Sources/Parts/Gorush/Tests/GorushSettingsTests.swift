@@ -1,5 +1,5 @@
-import JSON
 import HTTPServer
+import JSON
 import Program
 import Sidecar
 import Testing

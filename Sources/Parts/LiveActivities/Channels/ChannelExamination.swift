@@ -1,7 +1,7 @@
-import Program
-import Operations
 import APNs
 import EventLoop
+import Operations
+import Program
 import PushModel
 import Redis
 import Registry

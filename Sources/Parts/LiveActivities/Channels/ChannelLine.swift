@@ -1,6 +1,6 @@
-import Program
 import JSON
 import Operations
+import Program
 import PushModel
 
 /// A channel in one environment, as `martlet channels` shows it.

@@ -1,5 +1,5 @@
-import Program
 import APNs
+import Program
 import PushModel
 import Worker
 

@@ -1,5 +1,5 @@
-import JSON
 import Jobs
+import JSON
 import PushModel
 
 /// What the fleet knows of a Live Activity: the value of `push:activity:<id>`.

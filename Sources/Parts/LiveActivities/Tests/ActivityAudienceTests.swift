@@ -1,7 +1,7 @@
 import Jobs
 import PushModel
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 /// Whose the states of a Live Activity are.

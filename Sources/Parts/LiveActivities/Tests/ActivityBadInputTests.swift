@@ -1,11 +1,11 @@
-import SidecarSupport
 import EventLoop
 import HTTPServer
 import JSON
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 @testable import Credentials
 @testable import PushModel

@@ -1,12 +1,12 @@
-import DashboardSupport
 import Credentials
+import DashboardSupport
 import EventLoop
 import Jobs
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 @testable import Dashboard

@@ -1,7 +1,7 @@
 import Jobs
 import PushModel
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 struct ActivityStateTests: ActivityTests {

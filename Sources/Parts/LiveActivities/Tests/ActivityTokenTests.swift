@@ -1,12 +1,12 @@
-import SidecarSupport
 import EventLoop
-import JSON
 import Jobs
+import JSON
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 @testable import Credentials
 @testable import PushModel

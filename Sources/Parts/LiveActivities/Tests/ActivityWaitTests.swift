@@ -1,7 +1,7 @@
 import Jobs
 import PushModel
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 /// What waits for a push in flight, and what a worker says late that was taken for dead.

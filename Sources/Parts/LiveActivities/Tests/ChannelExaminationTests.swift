@@ -1,8 +1,8 @@
-import Program
 import Operations
+import Program
 import PushModel
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 @testable import APNs

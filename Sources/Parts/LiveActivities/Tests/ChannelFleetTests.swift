@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import Queue
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 /// Jobs to a channel, from the command that creates it to the broadcast.

@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 /// `martlet channels` as a process, with a server of its own for channels.

@@ -1,6 +1,6 @@
-import FleetSupport
 import Crypto
 import EventLoop
+import FleetSupport
 import HTTPServer
 import JSON
 import Telemetry

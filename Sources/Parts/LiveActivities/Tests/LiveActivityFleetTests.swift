@@ -2,8 +2,8 @@ import FleetSupport
 import Foundation
 import JSON
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import LiveActivities
 
 /// Live Activities through the real processes: tokens over HTTP, jobs over Redis, pushes to the simulator.

@@ -1,5 +1,5 @@
-import SidecarSupport
 import PushModel
+import SidecarSupport
 import Testing
 
 @testable import Matrix

@@ -1,17 +1,17 @@
-import SidecarSupport
 import Credentials
 import Crypto
 import EventLoop
 import Foundation
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import PushModel
 import Redis
 import Registry
 import Sidecar
-import TestSupport
+import SidecarSupport
 import Testing
+import TestSupport
 @testable import Matrix
 
 /// docs/http/matrix-api.md.

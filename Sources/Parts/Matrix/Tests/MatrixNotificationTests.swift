@@ -1,8 +1,8 @@
-import SidecarSupport
 import Crypto
 import JSON
 import PushModel
 import Registry
+import SidecarSupport
 import Testing
 
 @testable import Matrix

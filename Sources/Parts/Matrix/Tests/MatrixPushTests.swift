@@ -1,7 +1,7 @@
-import SidecarSupport
-import JSON
 import Jobs
+import JSON
 import PushModel
+import SidecarSupport
 import Testing
 
 @testable import Matrix

@@ -1,12 +1,11 @@
-import HTTPServer
-import Program
-import JSON
 import Foundation
-import PushModel
+import HTTPServer
+import JSON
 import Program
+import PushModel
 import Sidecar
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Matrix
 

@@ -4,8 +4,8 @@ import JSON
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Matrix
 
 /// The Matrix push gateway, with a worker and a simulator for each environment.

@@ -1,5 +1,5 @@
-import Redis
 import FleetSupport
+import Redis
 
 @testable import Policies
 

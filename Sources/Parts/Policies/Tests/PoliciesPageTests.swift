@@ -1,8 +1,8 @@
 import Dashboard
 import DashboardSupport
 import EventLoop
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Policies
 

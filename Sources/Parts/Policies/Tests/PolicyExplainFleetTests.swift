@@ -1,8 +1,8 @@
 import FleetSupport
 import Foundation
 import JSON
-import TestSupport
 import Testing
+import TestSupport
 
 /// `martlet explain` about what policies have decided.
 @Suite(.serialized) struct PolicyExplainFleetTests {

@@ -1,7 +1,7 @@
 import FleetSupport
 import Foundation
-import TestSupport
 import Testing
+import TestSupport
 
 /// SIGHUP reads the file of policies again.
 @Suite(.serialized) struct PolicyReloadTests {

@@ -1,10 +1,10 @@
-import Program
 import FleetSupport
 import Foundation
-import JSON
 import Jobs
-import TestSupport
+import JSON
+import Program
 import Testing
+import TestSupport
 
 @testable import Policies
 

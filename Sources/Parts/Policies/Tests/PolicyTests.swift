@@ -4,8 +4,8 @@ import Jobs
 import PushModel
 import Redis
 import Registry
-import TestSupport
 import Testing
+import TestSupport
 @testable import Queue
 @testable import Policies
 

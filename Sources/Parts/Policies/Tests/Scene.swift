@@ -1,5 +1,5 @@
-import Operations
 import Foundation
+import Operations
 
 @testable import Jobs
 @testable import Policies

@@ -1,5 +1,5 @@
-import JSON
 import Jobs
+import JSON
 import Program
 import Redis
 import Testing

@@ -1,9 +1,9 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import HTTPServer
 import Telemetry
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Tracing
 

@@ -1,12 +1,12 @@
-import FleetSupport
 import EventLoop
+import FleetSupport
 import Foundation
 import HTTPServer
-import JSON
 import Jobs
+import JSON
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 @testable import Tracing
 
 @testable import Queue

@@ -1,7 +1,7 @@
-import JSON
-import HTTPServer
 import Dashboard
 import EventLoop
+import HTTPServer
+import JSON
 import Program
 import Redis
 import Sidecar

@@ -1,12 +1,12 @@
-import FleetSupport
 import EventLoop
 import Events
+import FleetSupport
 import Foundation
 import HTTPServer
 import JSON
 import Redis
-import TestSupport
 import Testing
+import TestSupport
 
 @testable import Webhook
 
