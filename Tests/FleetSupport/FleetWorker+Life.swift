@@ -40,4 +40,13 @@ extension FleetWorker {
     let key = QueueKeys(queue: queue).inflight(try name())
     return Int(try await fleet.redis("LLEN", key).integer ?? 0)
   }
+
+  /// Sends SIGHUP, and waits for a log line with these words.
+  package func reload(until words: String...) async throws {
+    let before = process.lines.count
+    process.signal(SIGHUP)
+    try await eventually("read again: \(words)") {
+      process.lines.dropFirst(before).contains { line in words.allSatisfy(line.contains) }
+    }
+  }
 }

@@ -20,27 +20,19 @@ import TestSupport
     return path
   }
 
-  private func reload(_ worker: FleetWorker, until words: String...) async throws {
-    let before = worker.process.lines.count
-    worker.process.signal(SIGHUP)
-    try await eventually("read again: \(words)") {
-      worker.process.lines.dropFirst(before).contains { line in words.allSatisfy(line.contains) }
-    }
-  }
-
   @Test func `the key of APNs is read again, and a broken one changes nothing`() async throws {
     let text = try String(contentsOfFile: try #require(fleet.gateway.ready.keyPath), encoding: .utf8)
     let path = try write(text, to: "key.p8")
     let worker = try await fleet.worker(["APNS_KEY_PATH": path])
-    try await reload(worker, until: "key of APNs read again", #""changed":false"#)
+    try await worker.reload(until: "key of APNs read again", #""changed":false"#)
     _ = try write("no key", to: "key.p8")
-    try await reload(worker, until: "the key of APNs cannot be read again", "APNS_KEY_PATH", "then send SIGHUP again")
+    try await worker.reload(until: "the key of APNs cannot be read again", "APNS_KEY_PATH", "then send SIGHUP again")
     // Another key of the same name is refused by the gateway, so the first one is put back.
     let other = try await TestCertificate().key
     _ = try write(other, to: "key.p8")
-    try await reload(worker, until: "key of APNs read again", #""changed":true"#)
+    try await worker.reload(until: "key of APNs read again", #""changed":true"#)
     _ = try write(text, to: "key.p8")
-    try await reload(worker, until: "key of APNs read again", #""changed":true"#)
+    try await worker.reload(until: "key of APNs read again", #""changed":true"#)
     let id = fleet.unique("job")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"a"}"#, on: worker.queue)
     #expect(try await fleet.record(id).status == "accepted")

@@ -20,14 +20,6 @@ import TestSupport
     return path
   }
 
-  private func reload(_ worker: FleetWorker, until words: String...) async throws {
-    let before = worker.process.lines.count
-    worker.process.signal(SIGHUP)
-    try await eventually("read again: \(words)") {
-      worker.process.lines.dropFirst(before).contains { line in words.allSatisfy(line.contains) }
-    }
-  }
-
   private func policies(_ name: String) -> String {
     #"{"policies":[{"name":"\#(name)","title":"T","member":"\#(name)","limits":[{"count":9,"seconds":60}],"classes":[{"name":"\#(name)","urgency":"low","preview":"b","quiet":"pass"}]}]}"#
   }
@@ -43,10 +35,10 @@ import TestSupport
     #expect(try await status("first") == "no_devices")
     #expect(try await status("second") == "dead")
     _ = try write(policies("second"), to: "policies.json")
-    try await reload(worker, until: "a file was read again", "policies", #""changed":true"#)
+    try await worker.reload(until: "a file was read again", "policies", #""changed":true"#)
     #expect(try await status("second") == "no_devices")
     _ = try write("{", to: "policies.json")
-    try await reload(worker, until: "a file cannot be read again", "MARTLET_POLICY_FILE")
+    try await worker.reload(until: "a file cannot be read again", "MARTLET_POLICY_FILE")
     #expect(try await status("second") == "no_devices")
     #expect(try await worker.stop() == 0)
   }
