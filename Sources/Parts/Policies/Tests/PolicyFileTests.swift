@@ -22,7 +22,7 @@ struct PolicyFileTests {
 
   @Test func `the example in deploy/examples has no faults`() throws {
     let path = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../deploy/examples/policy.json")
+      path: "../../../../deploy/examples/policy.json")
     let (book, faults) = PolicyFile.read(Array(try Data(contentsOf: path)), quietHours: .standard)
     #expect(faults == [])
     #expect(book.policies.map(\.name) == ["nyra", "building"])

@@ -93,7 +93,7 @@ import TestSupport
   @Test func `classes of the file are known to enqueue and to the worker`() async throws {
     let fleet = try await Self.shared.value
     let example = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../../../../deploy/examples/policy.json")
+      path: "../../../../deploy/examples/policy.json")
     let settings = ["MARTLET_POLICY_FILE": example.path, "MARTLET_QUEUES": fleet.unique("jobs")]
     let instance = fleet.unique("instance")
     let token = try await fleet.register(instance: instance)
