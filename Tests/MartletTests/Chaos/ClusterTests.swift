@@ -163,9 +163,14 @@ import TestSupport
     try await eventually("the push waits at the gateway") {
       try await fleet.gateway.ledger().received == 1
     }
-    // From now on the server of the queue refuses what concerns it: CLUSTERDOWN. Records are in other slots.
     let server = try await cluster.primary(of: queue)
     let slot = "\(HashSlot.of(queue))"
+    // Without a heartbeat the worker believes in its lease for some seconds only, and a slow machine needs them.
+    let heartbeat = QueueKeys(queue: queue).heartbeat(try first.name())
+    try await eventually("a heartbeat was just written") {
+      try await fleet.redis("PTTL", heartbeat).integer ?? 0 > 14_000
+    }
+    // From now on the server of the queue refuses what concerns it: CLUSTERDOWN. Records are in other slots.
     try await server.redisCLI(["CLUSTER", "DELSLOTS", slot])
     fleet.gateway.process.signal(SIGKILL)
     _ = try await fleet.record(id, "of the first attempt") { $0.status == "retrying" }
