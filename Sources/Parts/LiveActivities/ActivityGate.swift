@@ -12,9 +12,9 @@ final class ActivityAnnouncement: Gate {
   private let activities: Activities
   private let queue: JobQueue
 
-  init(_ context: WorkerContext) {
-    activities = Activities(connection: context.connection)
-    queue = context.queue
+  init(activities: Activities, queue: JobQueue) {
+    self.activities = activities
+    self.queue = queue
   }
 
   func concerns(_ delivery: Delivery) -> Bool {
@@ -62,10 +62,10 @@ final class ActivityGate: Gate {
   private let channels: ChannelLookup
   private let queue: JobQueue
 
-  init(_ context: WorkerContext) {
-    activities = Activities(connection: context.connection)
-    channels = ChannelLookup(context)
-    queue = context.queue
+  init(activities: Activities, channels: ChannelLookup, queue: JobQueue) {
+    self.activities = activities
+    self.channels = channels
+    self.queue = queue
   }
 
   func concerns(_ delivery: Delivery) -> Bool {

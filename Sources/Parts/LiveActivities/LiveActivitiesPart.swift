@@ -17,9 +17,15 @@ package enum LiveActivitiesPart: Part {
   package static let doctorFlags: Set = ["channels"]
 
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
-    worker.gatesBeforeDevices.append { ActivityAnnouncement($0) }
-    worker.gates.append { ActivityGate($0) }
-    worker.lookup = { ChannelLookup($0) }
+    worker.steps.append { context in
+      // Of one process, one exchange for each activity runs at a time.
+      let activities = Activities(connection: context.connection)
+      let channels = ChannelLookup(context)
+      return PartSteps(
+        beforeDevices: ActivityAnnouncement(activities: activities, queue: context.queue),
+        afterDevices: ActivityGate(activities: activities, channels: channels, queue: context.queue),
+        lookup: channels)
+    }
   }
 
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {

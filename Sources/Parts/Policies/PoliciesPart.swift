@@ -17,7 +17,7 @@ package enum PoliciesPart: Part {
   }
 
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
-    worker.gates.append { DeliveryPolicies($0) }
+    worker.steps.append { PartSteps(afterDevices: DeliveryPolicies($0)) }
     guard let book = worker.classes as? PolicyBook, reader.string(PolicySettings.fileName) != nil else { return }
     let values = reader.values
     worker.reloads.append { worker, log in

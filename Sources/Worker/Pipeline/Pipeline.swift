@@ -49,11 +49,12 @@ final class Pipeline {
       formats: configuration.formatsInOrder)
     composer = PushComposer(
       bundleID: configuration.bundleID, environment: configuration.defaultEnvironment, clients: context.clients)
-    lookup = configuration.lookup?(context.worker)
+    let steps = configuration.steps.map { $0(context.worker) }
+    lookup = steps.lazy.compactMap(\.lookup).first
     gatesBeforeDevices = Gates(
       [OperatorMarks(queue: queue), DuplicateGate(connection: context.connection)]
-        + configuration.gatesBeforeDevices.map { $0(context.worker) })
-    gatesAfterDevices = Gates(configuration.gates.map { $0(context.worker) })
+        + steps.compactMap(\.gateBeforeDevices))
+    gatesAfterDevices = Gates(steps.compactMap(\.gateAfterDevices))
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)
     learned = LearnedEnvironments(registry: context.registry, log: context.log)
     retrySchedule = RetrySchedule(maximumAttempts: configuration.maximumAttempts)

@@ -45,19 +45,14 @@ package struct WorkerConfiguration: Sendable {
   /// Whether events are written to `push:events`.
   package var writesEvents = false
   package var shutdownGrace = Duration.seconds(25)
-  /// Make the gates that jobs pass before their devices are known, and after the own gates of the worker, in their order.
-  package var gatesBeforeDevices: [GateMaker] = []
-  package var gates: [GateMaker] = []
-  /// Makes what finds the addressees that the registry does not have. Nil if no part does.
-  package var lookup: (@EventLoop @Sendable (WorkerContext) -> any AddresseeLookup)?
+  /// Make what jobs pass behind the worker's own gates, in their order.
+  package var steps: [@EventLoop @Sendable (WorkerContext) -> PartSteps] = []
   /// Make what reads files again on SIGHUP.
   package var reloads: [@EventLoop @Sendable (WorkerService, Log) -> @EventLoop () -> Void] = []
   /// Makes what runs beside the worker.
   package var companions: [@EventLoop @Sendable (WorkerContext) -> (any Service)?] = []
   /// Makes what records attempts. Nil if no part does.
   package var recorder: (@EventLoop @Sendable (WorkerContext) -> (any AttemptRecorder)?)?
-
-  package typealias GateMaker = @EventLoop @Sendable (WorkerContext) -> any Gate
 
   package init(redis: RedisEndpoint) {
     self.redis = redis
