@@ -25,7 +25,7 @@ public final class ImportClaim {
   /// `hasDevices`: 1 if the app has devices, else 0. `owner`: the name of this process. `ttl`: that of the lease, in ms.
   ///
   /// Returns the raw text of a ``Decision``.
-  private static let begin = RedisScript(
+  private static let beginScript = RedisScript(
     keys: ["state", "lease"], arguments: ["hasDevices", "owner", "ttl"],
     """
     local found = redis.call('GET', state)
@@ -37,10 +37,14 @@ public final class ImportClaim {
     return 'granted'
     """)
 
+  private static func begin(state: String, lease: String, hasDevices: Int, owner: String, ttl: Int) -> RedisCall {
+    beginScript.call(keys: state, lease, arguments: hasDevices, owner, ttl)
+  }
+
   /// Gives up the lease, and records the end of the import. Changes nothing if another process has the lease.
   ///
   /// `isDone`: 1 if the import is complete, else 0. Returns 1, or 0 if this process does not have the lease.
-  private static let end = RedisScript(
+  private static let endScript = RedisScript(
     keys: ["state", "lease"], arguments: ["owner", "isDone"],
     """
     if redis.call('GET', lease) ~= owner then return 0 end
@@ -49,6 +53,10 @@ public final class ImportClaim {
     return 1
     """)
 
+  private static func end(state: String, lease: String, owner: String, isDone: Int) -> RedisCall {
+    endScript.call(keys: state, lease, arguments: owner, isDone)
+  }
+
   private let connection: RedisClient
   private let owner: String
 
@@ -56,7 +64,7 @@ public final class ImportClaim {
   public init(connection: RedisClient, owner: String) {
     self.connection = connection
     self.owner = owner
-    connection.preload([ImportClaim.begin, ImportClaim.end])
+    connection.preload([ImportClaim.beginScript, ImportClaim.endScript])
   }
 
   /// Asks for the import. An import that was begun must be completed even if the app has devices now.

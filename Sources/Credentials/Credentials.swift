@@ -5,60 +5,11 @@ public import Redis
 /// The credentials in Redis. Nothing is cached: a revoked credential is refused from the next request on.
 @EventLoop
 public final class Credentials {
-  /// - `records`, `digests`: the records by name, and the names by digest.
-  /// - `mark`: of operators, that there has been one; else `records`.
-  /// - `current`: the record that was read, empty if there is none. `new`: the record with the secret.
-  ///
-  /// Returns 1 if added, 0 if the record is not the current one, -1 if the secret is taken.
-  static let add = RedisScript(
-    keys: ["records", "digests", "mark"], arguments: ["name", "current", "new", "digest"],
-    """
-    if (redis.call('HGET', records, name) or '') ~= current then return 0 end
-    if redis.call('HEXISTS', digests, digest) == 1 then return -1 end
-    redis.call('PERSIST', records)
-    redis.call('HSET', records, name, new)
-    redis.call('HSET', digests, digest, name)
-    if mark ~= records then redis.call('SET', mark, '1') end
-    return 1
-    """)
-
-  /// - `records`, `digests`, `uses`: the records by name, the names by digest, and when each secret was last used.
-  /// - `mark`: of operators, that there has been one; else `records`. Operators of an earlier version have none.
-  /// - `current`: the record that was read. `new`: the record without the secrets, empty if there are no others.
-  /// - `secrets`: the digest of each removed secret and the field of its last use.
-  ///
-  /// Returns 1 if removed, 0 if the record is not the current one.
-  private static let revoke = RedisScript(
-    keys: ["records", "digests", "uses", "mark"], arguments: ["name", "current", "new", "secrets..."],
-    """
-    if redis.call('HGET', records, name) ~= current then return 0 end
-    redis.call('HEXISTS', digests, name)
-    redis.call('PERSIST', records)
-    for at = secrets + 1, #ARGV, 2 do
-      redis.call('HDEL', digests, ARGV[at])
-      redis.pcall('HDEL', uses, ARGV[at + 1])
-    end
-    if new == '' then redis.call('HDEL', records, name) else redis.call('HSET', records, name, new) end
-    if mark ~= records then redis.call('SET', mark, '1') end
-    return 1
-    """)
-
-  /// Returns 1 if replaced, 0 if the record is not the current one. PERSIST changes nothing; as the first write it makes a
-  /// full Redis accept the next one.
-  private static let replace = RedisScript(
-    keys: ["records"], arguments: ["name", "current", "new"],
-    """
-    if redis.call('HGET', records, name) ~= current then return 0 end
-    redis.call('PERSIST', records)
-    redis.call('HSET', records, name, new)
-    return 1
-    """)
-
   let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection
-    connection.preload([Credentials.add, Credentials.revoke, Credentials.replace])
+    connection.preload([CredentialScripts.addScript, CredentialScripts.revokeScript, CredentialScripts.replaceScript])
   }
 
   /// Returns the credentials of a kind in the order of their names; those of a user in the order in which they were added.
@@ -91,7 +42,7 @@ public final class Credentials {
       guard label == nil || !removed.isEmpty else { return false }
       let left = record?.credentials.isEmpty == false ? record?.json : nil
       let reply = try await connection.send(
-        Credentials.revoke(
+        CredentialScripts.revoke(
           records: CredentialKeys.credentials(kind), digests: CredentialKeys.credentialDigests(kind),
           uses: CredentialKeys.lastUses(kind), mark: CredentialKeys.mark(kind), name: name, current: stored,
           new: left ?? [], secrets: RedisList(removed.flatMap { [$0.digest, $0.useKey] })))
@@ -108,7 +59,7 @@ public final class Credentials {
     {
       record.isEnabled = isEnabled
       let reply = try await connection.send(
-        Credentials.replace(
+        CredentialScripts.replace(
           records: CredentialKeys.credentials(kind), name: name, current: stored, new: record.json))
       if reply.integer == 1 { return true }
     }
@@ -264,7 +215,7 @@ extension Credentials {
   }
 
   private func call(_ credential: Credential, _ current: [UInt8], _ new: [UInt8]) -> RedisCall {
-    Credentials.add(
+    CredentialScripts.add(
       records: CredentialKeys.credentials(credential.kind),
       digests: CredentialKeys.credentialDigests(credential.kind), mark: CredentialKeys.mark(credential.kind),
       name: credential.name, current: current, new: new, digest: credential.digest)

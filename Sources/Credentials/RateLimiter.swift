@@ -8,60 +8,11 @@ public final class RateLimiter {
   /// How long the allowance of an unused key is kept. Seconds.
   private static let lifetime = 2 * 86_400
 
-  /// `rate`, `burst`, `daily`: requests a second, at once, and a day. `ttl`: that of the allowance, a hash, in s.
-  ///
-  /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second.
-  /// Returns {1}, {0, missing millionths} or {-1, seconds of the day that have passed}. A refused request takes nothing from
-  /// the bucket. PERSIST as the first write makes a full Redis accept the next one, so that devices can be deleted then. A
-  /// script may not delete the key first, because it may not access it then while a cluster moves its slot.
-  private static let take = RedisScript(
-    keys: ["allowance"], arguments: ["rate", "burst", "daily", "ttl"],
-    """
-    local time = redis.call('TIME')
-    local seconds, now = tonumber(time[1]), tonumber(time[1]) * 1000000 + tonumber(time[2])
-    local capacity = tonumber(burst) * 1000000
-    local known = redis.call('HMGET', allowance, 'millionths', 'at', 'day', 'count')
-    local day, count = math.floor(seconds / 86400), 0
-    if tonumber(known[3] or '') == day then count = tonumber(known[4] or '') or 0 end
-    if count >= tonumber(daily) then return {-1, seconds % 86400} end
-    local passed = math.max(0, now - (tonumber(known[2] or '') or now))
-    local left = math.min(capacity, (tonumber(known[1] or '') or capacity) + passed * rate)
-    if left < 1000000 then return {0, 1000000 - left} end
-    redis.call('PERSIST', allowance)
-    redis.call('HSET', allowance, 'millionths', string.format('%.0f', left - 1000000), 'at', string.format('%.0f', now),
-      'day', day, 'count', count + 1)
-    redis.call('EXPIRE', allowance, ttl)
-    return {1}
-    """)
-
-  /// `counters`: strings that expire with their windows. `limits`: of each, times within a window, and the window in ms.
-  ///
-  /// Returns of each {times with this one, milliseconds until the window ends}. If one is over its limit, nothing is counted.
-  /// PERSIST as the first write makes a full Redis accept the next one, so that counting continues.
-  private static let count = RedisScript(
-    keys: ["counters..."], arguments: ["limits..."],
-    """
-    local found, isOver = {}, false
-    for at = 1, #KEYS - counters do
-      local counter, limit, window = KEYS[counters + at], tonumber(ARGV[limits + 2 * at - 1]), tonumber(ARGV[limits + 2 * at])
-      local count = tonumber(redis.call('GET', counter) or '') or 0
-      local left = redis.call('PTTL', counter)
-      if left <= 0 or left > window then count, left = 0, window end
-      isOver = isOver or count >= limit
-      found[at] = {count + 1, left}
-    end
-    for at = 1, isOver and 0 or #found do
-      redis.call('PERSIST', KEYS[counters + at])
-      redis.call('SET', KEYS[counters + at], found[at][1], 'PX', found[at][2])
-    end
-    return found
-    """)
-
   private let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection
-    connection.preload([RateLimiter.take, RateLimiter.count])
+    connection.preload([CredentialScripts.takeScript, CredentialScripts.countScript])
   }
 
   /// Counts `action` of `subject`, unless the limit is reached.
@@ -74,7 +25,7 @@ public final class RateLimiter {
   /// Counts all of them, each of which occurs once, or none if one has reached its limit. The windows are in their order.
   public func count(_ subjects: [LimitedSubject]) async throws(RedisError) -> [WindowCount] {
     let reply = try await connection.send(
-      RateLimiter.count(
+      CredentialScripts.count(
         counters: RedisList(subjects.map { CredentialKeys.windowCount($0.action, $0.subject) }),
         limits: RedisList(subjects.flatMap { ["\($0.limit.count)", "\($0.limit.window.milliseconds)"] })))
     let counts = reply.array ?? []
@@ -89,7 +40,7 @@ public final class RateLimiter {
   /// Takes one request from the allowance of the API key `name`.
   public func take(_ name: String, _ quota: KeyQuota) async throws(RedisError) -> RateDecision {
     let reply = try await connection.send(
-      RateLimiter.take(
+      CredentialScripts.take(
         allowance: CredentialKeys.allowance(name), rate: quota.perSecond, burst: quota.burst, daily: quota.perDay,
         ttl: RateLimiter.lifetime))
     let numbers = reply.array?.compactMap(\.integer) ?? []

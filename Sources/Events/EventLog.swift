@@ -42,7 +42,7 @@ public final class EventLog {
 
   /// Writes events now, also if Redis is full. Passes an error if they must be written again; what Redis refuses is not.
   public func write(_ events: [Event], _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void) {
-    var call = EventStream.appendAll(stream: EventStream.key, events: RedisList())
+    var call = EventScripts.appendAll(stream: EventStream.key, events: RedisList())
     for event in events { call.append(event.json) }
     connection.send(call) { [self] result in
       switch result {

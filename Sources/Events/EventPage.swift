@@ -42,7 +42,7 @@ extension EventPage {
     after cursor: String, through last: String?, from connection: RedisClient,
     _ completion: @escaping @EventLoop (Result<EventPage, RedisError>) -> Void
   ) {
-    let call = script(
+    let call = EventScripts.page(
       stream: EventStream.key, after: cursor, last: last ?? "+", most: maximumCount, limit: maximumBytes)
     connection.send(call) { result in
       completion(
@@ -66,31 +66,4 @@ extension EventPage {
         return Entry(id: id, event: event)
       }, length: length, firstID: first.isEmpty ? nil : first, lastID: last, total: total < 0 ? nil : total)
   }
-
-  /// - `after`, `last`: the id before the first entry, and the last id, or `+`.
-  /// - `most`, `limit`: entries at most, and bytes of their events at most, and of one event.
-  ///
-  /// Returns {length, first id or empty, last id, number of entries ever written or -1, {id, event}…}.
-  public static let script = RedisScript(
-    keys: ["stream"], arguments: ["after", "last", "most", "limit"],
-    """
-    local kind = redis.call('TYPE', stream).ok
-    if kind == 'none' then return {0, '', '0-0', -1} end
-    if kind ~= 'stream' then return redis.error_reply('WRONGTYPE ' .. stream .. ' is not a stream') end
-    local info, known = redis.call('XINFO', 'STREAM', stream), {}
-    limit = tonumber(limit)
-    for i = 1, #info, 2 do known[info[i]] = info[i + 1] end
-    local first = known['first-entry']
-    local page = {known['length'], first and first[1] or '', known['last-generated-id'], known['entries-added'] or -1}
-    local bytes = 0
-    for _, entry in ipairs(redis.call('XRANGE', stream, '(' .. after, last, 'COUNT', most)) do
-      local event = ''
-      for i = 1, #entry[2], 2 do if entry[2][i] == 'event' then event = entry[2][i + 1] end end
-      if #event > limit then event = '' end
-      bytes = bytes + #event
-      if bytes > limit and page[5] then break end
-      page[#page + 1] = {entry[1], event}
-    end
-    return page
-    """)
 }

@@ -1,4 +1,4 @@
-package import Redis
+import Redis
 
 /// The stream of events, and the keys beside it. All are in one hash slot, except ``outbox(of:)``.
 public enum EventStream {
@@ -17,32 +17,6 @@ public enum EventStream {
   static func append(_ event: Event) -> RedisCommand {
     RedisCommand("XADD", key, "MAXLEN", "~").with(maximumLength).with("*").with("event").with(event.json)
   }
-
-  /// Writes events, JSON.
-  ///
-  /// Returns 1. PERSIST changes nothing; as the first write it makes a full Redis accept the next one.
-  static let appendAll = RedisScript(
-    keys: ["stream"], arguments: ["events..."],
-    """
-    redis.call('PERSIST', stream)
-    for _, event in ipairs(ARGV) do
-      local reply = \(append(to: "stream", "event"))
-      if type(reply) == 'table' and reply.err then return reply end
-    end
-    return 1
-    """)
-
-  /// Writes an event, JSON, if there is a stream of events: for programs that do not know whether events are written.
-  ///
-  /// Returns whether it was written, 1 or 0.
-  package static let appendIfPresent = RedisScript(
-    keys: ["stream"], arguments: ["event"],
-    """
-    if redis.call('EXISTS', stream) == 0 then return 0 end
-    redis.call('PERSIST', stream)
-    \(append(to: "stream", "event"))
-    return 1
-    """)
 
   /// Lua: writes one event to the stream `key`, both expressions, and returns the reply or an error.
   package static func append(to key: String, _ event: String) -> String {

@@ -24,7 +24,7 @@ final class BlockingMove: BlockingClaim {
     control = context.control
     blocked = BlockedConnection(
       endpoint: endpoint, queue: keys.queue, instruments: context.connection.instruments)
-    blocked.connection.preload([QueueScripts.claim])
+    blocked.connection.preload([QueueScripts.claimScript])
   }
 
   var mayBegin: Bool { !control.isPaused(queueIndex: index) }

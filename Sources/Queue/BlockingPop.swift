@@ -37,7 +37,7 @@ final class BlockingPop: BlockingClaim {
     log = context.log
     blocked = BlockedConnection(
       endpoint: endpoint, queue: waitedOn.first?.queue ?? "", instruments: context.connection.instruments)
-    blocked.connection.preload([QueueScripts.buryPopped, QueueScripts.handBack])
+    blocked.connection.preload([QueueScripts.buryPoppedScript, QueueScripts.handBackScript])
   }
 
   private var open: [Int] { waitedOn.indices.filter { !control.isPaused(queueIndex: $0) } }
@@ -94,7 +94,7 @@ final class BlockingPop: BlockingClaim {
     blocked.extendWait()
     let keys = queues[queueIndex]
     let call = QueueScripts.handBack(
-      inflight: keys.inflight(lease.name.value), queue: keys.queue, mode: DeliveryMode.atMostOnce.rawValue, element: "",
+      inflight: keys.inflight(lease.name.value), queue: keys.queue, mode: DeliveryMode.atMostOnce.rawValue, element: [],
       sealed: element)
     blocked.connection.send(call, timeout: QueueLimits.buryDeadline) { [weak self] result in
       guard let self else { return }

@@ -303,7 +303,7 @@ extension JobQueue {
   ) {
     let keys = queues[queueIndex]
     let locators = jobs.map { $0.replaces ? keys.due($0.id) : keys.cancelled }
-    let call = ControlScripts.screen(
+    let call = QueueScripts.screen(
       cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
       ids: RedisList(jobs.map(\.id)))
     context.connection.send(call) { result in
@@ -315,7 +315,7 @@ extension JobQueue {
   /// whoever schedules a job to be hastened does not rely on it alone.
   public func hasten(_ jobID: String, queue: String) {
     guard let keys = queues.first(where: { $0.queue == queue }) else { return }
-    context.connection.send(ControlScripts.hasten(due: keys.due(jobID), scheduled: keys.scheduled)) { _ in }
+    context.connection.send(QueueScripts.hasten(due: keys.due(jobID), scheduled: keys.scheduled)) { _ in }
   }
 
   /// Publishes what a broadcast does, for operators.
@@ -392,35 +392,6 @@ extension JobQueue {
   }
 }
 
-extension QueueScripts {
-  /// Writes the progress of a broadcast: a line with its cursor, which never goes back, then JSON. Only the line of what is
-  /// stored is read.
-  ///
-  /// - `listed`: empty if the list stays as it is.
-  ///
-  /// Returns 1; 0 if the stored cursor is further; -1 if the worker is fenced.
-  static let commitProgress = RedisScript(
-    keys: ["progress", "list", "tombstone"], arguments: ["cursor", "value", "listed", "ttl"],
-    """
-    if redis.call('EXISTS', tombstone) == 1 then return -1 end
-    redis.call('PEXPIRE', progress, ttl)
-    redis.call('PEXPIRE', list, ttl)
-    local reached = string.match(redis.call('GETRANGE', progress, 0, #cursor), '^[%d~]%C*')
-    if reached and reached > cursor then return 0 end
-    redis.call('SET', progress, value, 'PX', ttl)
-    if listed ~= '' then redis.call('SET', list, listed, 'PX', ttl) end
-    return 1
-    """)
-
-  /// Removes the progress of a broadcast, unless the worker is fenced. Returns the number of keys removed.
-  static let clearProgress = RedisScript(
-    keys: ["progress", "list", "tombstone"],
-    """
-    if redis.call('EXISTS', tombstone) == 1 then return 0 end
-    return redis.call('DEL', progress, list)
-    """)
-}
-
 extension JobQueue {
   /// Readers that one script writes for, at most.
   private static let readerBatch = 100
@@ -451,49 +422,4 @@ extension JobQueue {
       completion($0.map { _ in })
     }
   }
-}
-
-extension QueueScripts {
-  /// Writes a notification record for readers without one of the job among their latest: a broadcast reaches a reader
-  /// once per device, and again after a crash.
-  ///
-  /// - `readers`: the stream, the credentials and the device of each reader.
-  /// - `json`: the notification record.
-  /// - `names`: the name of each reader.
-  ///
-  /// Returns the number of records written. An error if Redis has no room; some may be written then.
-  static let keepNotification = RedisScript(
-    keys: ["readers..."], arguments: ["json", "names..."],
-    """
-    \(keeping)
-    local written = 0
-    for place = 1, #ARGV - names do
-      local key = readers + 3 * place - 2
-      local isReadable = redis.pcall('HEXISTS', KEYS[key + 1], ARGV[names + place]) == 1
-        or redis.pcall('EXISTS', KEYS[key + 2]) == 1
-      if isReadable and not isKept(KEYS[key], json) then
-        local added = keep(KEYS[key], json)
-        if type(added) == 'table' and added.err and not string.find(added.err, '^WRONGTYPE') then return added end
-        written = written + 1
-      end
-    end
-    return written
-    """)
-
-  /// Lua: `keep(stream, json)` writes a notification record and returns what XADD returns; `isKept(stream, json)` tells whether one
-  /// of the same job, with whose id the record begins, is among the latest.
-  static let keeping = """
-    local function keep(stream, json)
-      local added = redis.pcall('XADD', stream, 'MAXLEN', '~', \(QueueLimits.maximumNotifications), '*', 'notification', json)
-      redis.pcall('EXPIRE', stream, 2592000)
-      return added
-    end
-    local function isKept(stream, json)
-      local head = string.match(json, '^{"id":"[^"]*",') or json
-      for _, entry in ipairs(redis.pcall('XREVRANGE', stream, '+', '-', 'COUNT', 20)) do
-        if string.sub(entry[2][2] or '', 1, #head) == head then return true end
-      end
-      return false
-    end
-    """
 }

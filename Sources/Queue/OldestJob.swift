@@ -1,6 +1,6 @@
 import EventLoop
 import Jobs
-package import Redis
+import Redis
 
 /// Reads since when the oldest job of a queue waits: the job at the end of its list, if it is a producer's.
 ///
@@ -49,21 +49,4 @@ final class OldestJob {
   static func age(since: Int64, now: Int64) -> Double {
     Double(max(0, now - since)) / 1000
   }
-}
-
-extension QueueScripts {
-  /// Reads the oldest job of a queue. `limit`: its bytes at most.
-  ///
-  /// Returns the element; its length if it is longer; false if there is none, or if it is the fleet's own.
-  package static let oldest = RedisScript(
-    keys: ["queue", "seal"], arguments: ["limit"],
-    """
-    local job = redis.call('LINDEX', queue, -1)
-    if not job then return false end
-    if #job > tonumber(limit) then return #job end
-    local word = redis.call('GET', seal)
-    local prefix = '\(Seal.marker)' .. (word or '') .. ' '
-    if word and string.sub(job, 1, #prefix) == prefix then return false end
-    return job
-    """)
 }

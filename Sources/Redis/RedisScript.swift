@@ -2,15 +2,16 @@ import Crypto
 
 /// A Lua script, which is called by its digest.
 ///
-/// A script declares the names of its keys and arguments. In its source each name is a local, and a call gives each a
-/// value, in their order:
+/// A script declares the names of its keys and arguments; in its source each name is a local. A function below it gives
+/// each a value, in their order, so that its callers name them:
 ///
-///     let expire = RedisScript(keys: ["name"], arguments: ["ms"], "return redis.call('PEXPIRE', name, ms)")
-///     let answer = try await client.send(expire(name: "a", ms: 500))
+///     private static let expireScript = RedisScript(
+///       keys: ["name"], arguments: ["ms"], "return redis.call('PEXPIRE', name, ms)")
+///
+///     static func expire(name: String, ms: Int) -> RedisCall { expireScript.call(keys: name, arguments: ms) }
 ///
 /// The last name of either may end in `...`, for a list of any length. Its local is the number of words before the list:
 /// `ARGV[jobs + 1]` is the first word of the arguments `jobs...`.
-@dynamicCallable
 public struct RedisScript: Sendable {
   /// Lua: the local `now` is the time by the clock of Redis, in unix ms.
   public static let clock = """
@@ -23,12 +24,10 @@ public struct RedisScript: Sendable {
   let source: String
   /// 40 hexadecimal digits.
   let sha1: String
-  private let names: [String]
-  private let keyCount: Int
+  private let nameCount: Int
 
   public init(keys: [String] = [], arguments: [String] = [], _ source: String) {
-    names = (keys + arguments).map(RedisScript.local)
-    keyCount = keys.count
+    nameCount = keys.count + arguments.count
     self.source = RedisScript.locals(keys, of: "KEYS") + RedisScript.locals(arguments, of: "ARGV") + source
     sha1 = SHA1.hex(Array(self.source.utf8))
   }
@@ -43,18 +42,24 @@ public struct RedisScript: Sendable {
     return "local \(names.map(local).joined(separator: ", ")) = \(values.joined(separator: ", "))\n"
   }
 
-  /// Returns a call. The labels are the declared names; others are a bug.
-  public func dynamicallyCall(withKeywordArguments values: KeyValuePairs<String, any RedisWords>) -> RedisCall {
-    precondition(values.count == names.count, "a script has other names")
-    var keys = 0
-    for (index, value) in values.enumerated() {
-      precondition(value.key == names[index], "a script has other names")
-      if index < keyCount { keys += value.value.wordCount }
+  /// Returns a call with a value for each name. Another number of values is a bug.
+  public func call<each Key: RedisWords, each Argument: RedisWords>(
+    keys: repeat each Key, arguments: repeat each Argument
+  ) -> RedisCall {
+    var (keyCount, valueCount) = (0, 0)
+    for key in repeat each keys {
+      keyCount += key.wordCount
+      valueCount += 1
     }
     var command = RedisCommand("EVALSHA")
     command.append(sha1)
-    command.append(keys)
-    for value in values { value.value.append(to: &command) }
+    command.append(keyCount)
+    for key in repeat each keys { key.append(to: &command) }
+    for argument in repeat each arguments {
+      argument.append(to: &command)
+      valueCount += 1
+    }
+    precondition(valueCount == nameCount, "a script has other names")
     return RedisCall(script: self, command: command)
   }
 }

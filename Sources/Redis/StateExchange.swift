@@ -43,7 +43,7 @@ public final class StateExchange<Request, Answer> {
   public init(connection: RedisClient, _ decide: @escaping Decide) {
     self.connection = connection
     self.decide = decide
-    connection.preload([StateScripts.read, StateScripts.replace])
+    connection.preload([StateScripts.readScript, StateScripts.replaceScript])
   }
 
   /// Asks about something that could be done now.
@@ -116,19 +116,23 @@ public final class StateExchange<Request, Answer> {
 /// Strings that several processes change.
 public enum StateScripts {
   /// Reads a state. Returns {the state or null, now in unix ms}.
-  fileprivate static let read = RedisScript(
+  fileprivate static let readScript = RedisScript(
     keys: ["state"],
     """
     \(RedisScript.clock)
     return {redis.call('GET', state), now}
     """)
 
+  fileprivate static func read(state: String) -> RedisCall {
+    readScript.call(keys: state)
+  }
+
   /// Replaces a string. The first write takes no memory, so Redis runs the script when it is full.
   ///
   /// `found`, `new`, `ttl`: the string that was read (empty for none), the new one, and its TTL in ms.
   ///
   /// Returns 1, or 0 if the string is not the one that was read.
-  public static let replace = RedisScript(
+  fileprivate static let replaceScript = RedisScript(
     keys: ["state"], arguments: ["found", "new", "ttl"],
     """
     if (redis.call('GET', state) or '') ~= found then return 0 end
@@ -136,4 +140,8 @@ public enum StateScripts {
     redis.call('SET', state, new, 'PX', ttl)
     return 1
     """)
+
+  public static func replace(state: String, found: [UInt8], new: [UInt8], ttl: Int64) -> RedisCall {
+    replaceScript.call(keys: state, arguments: found, new, ttl)
+  }
 }

@@ -12,20 +12,9 @@ extension Registry {
   /// How long the first one is remembered, and with it the others. Seconds.
   private nonisolated static let goneLifetime = 259_200
 
-  static let keepGone = RedisScript(
-    keys: ["gone"], arguments: ["device", "since", "maximum", "ttl"],
-    """
-    local count = redis.call('HLEN', gone)
-    if count >= tonumber(maximum) and redis.call('HEXISTS', gone, device) == 0 then return 0 end
-    local known = tonumber(redis.call('HGET', gone, device) or '') or 0
-    if known < tonumber(since) then redis.call('HSET', gone, device, since) end
-    if count == 0 then redis.call('EXPIRE', gone, ttl) end
-    return 1
-    """)
-
   /// Remembers for a client that a device of an app is gone since a time, in unix ms. It may be lost: the client is told later.
   public func keep(_ token: DeviceToken, of app: String, goneSince: Int64, for client: String) {
-    let command = Registry.keepGone(
+    let command = RegistryScripts.keepGone(
       gone: RegistryKeys.gone(client), device: Registry.field(token, app), since: goneSince,
       maximum: Registry.maximumGone,
       ttl: Registry.goneLifetime)

@@ -64,18 +64,6 @@ public struct RefusalNote: Sendable, Equatable {
 }
 
 extension Registry {
-  /// A note of the same job that a later attempt has left stays.
-  static let keepNote = RedisScript(
-    keys: ["note"], arguments: ["json", "ttl"],
-    """
-    \(AttemptTurn.comparing)
-    local isRead, was = pcall(cjson.decode, redis.call('GET', note) or '')
-    local new = cjson.decode(json)
-    if isRead and type(was) == 'table' and was.job == new.job and isEarlier(new, was) then return 0 end
-    redis.call('SET', note, json, 'EX', ttl)
-    return 1
-    """)
-
   /// Replaces the note of a device. It may be lost: only explanations depend on it.
   public func keep(_ note: RefusalNote, of token: DeviceToken) { write(note, RegistryKeys.refusal(token)) }
 
@@ -87,7 +75,7 @@ extension Registry {
   }
 
   private func write(_ note: RefusalNote, _ key: String) {
-    let call = Registry.keepNote(note: key, json: note.json(), ttl: RefusalNote.lifetime)
+    let call = RegistryScripts.keepRefusal(note: key, json: note.json(), ttl: RefusalNote.lifetime)
     connection.send(call) { [log] result in
       if case .failure(let error) = result {
         log.debug("the refusal of a device could not be noted", ["error": .init("\(error)")])

@@ -55,7 +55,7 @@ public final class Registry {
     self.maximumDevices = maximumDevices
     self.events = events
     self.log = log
-    connection.preload([Registry.keepNote, Registry.keepGone])
+    connection.preload([RegistryScripts.keepRefusalScript, RegistryScripts.keepGoneScript])
     reader = DeviceReader(connection: connection)
     instances = InstanceExecutor(connection, events: events, isCluster: isStepwise)
     executor =

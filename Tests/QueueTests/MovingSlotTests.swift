@@ -80,7 +80,7 @@ struct MovingSlotTests {
     try await whileMoving {
       let ids = ["p", "q", "p", "q"]
       let answer = try await connection.send(
-        ControlScripts.screen(
+        QueueScripts.screen(
           cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(ids.map(keys.due)),
           ids: RedisList(ids)))
       #expect(answer == .array([.integer(0), .integer(0), .integer(0), .integer(0)]))

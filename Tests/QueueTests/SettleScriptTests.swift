@@ -34,7 +34,7 @@ struct SettleScriptTests: QueueScriptTests {
     let inflight = keys.inflight("w")
     let call = QueueScripts.acknowledge(
       inflight: inflight, records: RedisList(elements.map { _ in inflight }), mode: DeliveryMode.atLeastOnce.rawValue,
-      ttl: 0, count: 0, first: "", last: "", together: 0, jobs: RedisList(elements.map { _ in "" } + elements))
+      ttl: 0, count: 0, first: [], last: [], together: 0, jobs: RedisList(elements.map { _ in "" } + elements))
     let answer = AcknowledgeAnswer(try await connection.send(call))
     return try #require(answer).missing
   }

@@ -97,7 +97,7 @@ struct RedisConnectionTests {
       keys: ["key"], arguments: ["bytes", "numbers..."],
       "return {key, bytes, ARGV[numbers + 1], '\(UInt64.random(in: 0 ... .max))'}")
     for _ in 0..<2 {
-      let reply = try await connection.send(script(key: "k", bytes: [0, 1] as [UInt8], numbers: RedisList(["42"])))
+      let reply = try await connection.send(script.call(keys: "k", arguments: [0, 1] as [UInt8], RedisList(["42"])))
       #expect(reply.array?.prefix(3) == [.bytes(Array("k".utf8)), .bytes([0, 1]), .bytes(Array("42".utf8))])
     }
   }
@@ -108,9 +108,9 @@ struct RedisConnectionTests {
     connection.preload([script])
     let sha1 = try await connection.send(RedisCommand("SCRIPT", "LOAD", "return 1"))
     #expect(sha1.string == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
-    let first = try await connection.send(script())
+    let first = try await connection.send(script.call())
     _ = try await connection.send(RedisCommand("SCRIPT", "FLUSH"))
-    #expect(try await connection.send(script()) == first)
+    #expect(try await connection.send(script.call()) == first)
   }
 
   @Test func `a blocking command may take longer than others on a connection of its own`() async throws {

@@ -17,12 +17,12 @@ struct RedisPartsTests {
     let script = RedisScript("return 1")
     #expect(script.sha1 == "e0e1f9fabfc9d4800c877a703b823ac0578ff8db")
     let named = RedisScript(keys: ["one", "two"], arguments: ["three"], "return 1")
-    let command = named(one: "a", two: "", three: "x").command
+    let command = named.call(keys: "a", "", arguments: "x").command
     #expect(command.words.map { String(decoding: $0, as: UTF8.self) } == ["EVALSHA", named.sha1, "2", "a", "", "x"])
     #expect(
       command.evaluating(script.source).words.map { String(decoding: $0, as: UTF8.self) }
         == ["EVAL", "return 1", "2", "a", "", "x"])
-    let bare = script().command.evaluating("s")
+    let bare = script.call().command.evaluating("s")
     #expect(bare.words.map { String(decoding: $0, as: UTF8.self) } == ["EVAL", "s", "0"])
   }
 
@@ -140,7 +140,7 @@ struct RedisPartsTests {
     #expect(
       script.source
         == "local key, others = KEYS[1], 1\nlocal word, numbers = ARGV[1], 1\nreturn 1")
-    var call = script(key: "a", others: RedisList(["b", "c"]), word: "d", numbers: RedisList())
+    var call = script.call(keys: "a", RedisList(["b", "c"]), arguments: "d", RedisList())
     call.append(5)
     let words = call.command.words.dropFirst(2).map { String(decoding: $0, as: UTF8.self) }
     #expect(words == ["3", "a", "b", "c", "d", "5"])

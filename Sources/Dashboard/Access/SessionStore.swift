@@ -13,7 +13,7 @@ struct SessionStore {
     let id = SessionID()
     let session = Session(credential, id, at: now)
     _ = try await connection.send(
-      StateScripts.replace(state: SessionStore.key(id), found: "", new: session.json, ttl: session.left(at: now)))
+      StateScripts.replace(state: SessionStore.key(id), found: [], new: session.json, ttl: session.left(at: now)))
     return id
   }
 

@@ -35,16 +35,6 @@ final class AuditLog {
   /// The window of the limit.
   private static let window = Duration.seconds(60)
 
-  /// `most`: about how many entries the stream of the log keeps. `fields`: names and values of the entry.
-  ///
-  /// PERSIST as the first write makes a full Redis accept the next one: what an operator does then is written too.
-  private static let append = RedisScript(
-    keys: ["log"], arguments: ["most", "fields..."],
-    """
-    redis.call('PERSIST', log)
-    return redis.call('XADD', log, 'MAXLEN', '~', most, '*', unpack(ARGV, fields + 1))
-    """)
-
   private let connection: RedisClient
   private let log: Log
   private var refusals = AuditLimit()
@@ -102,7 +92,7 @@ final class AuditLog {
     ]
     do {
       _ = try await connection.send(
-        AuditLog.append(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
+        DashboardScripts.appendEntry(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
       return true
     } catch {
       log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])

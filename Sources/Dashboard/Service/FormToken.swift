@@ -6,12 +6,8 @@ import Redis
 @EventLoop
 struct FormToken {
   nonisolated static let field = "form"
-  /// `request` identifies the request that took the form.
-  private static let releasing = RedisScript(
-    keys: ["form"], arguments: ["request"],
-    "if redis.call('GET', form) == request then return redis.call('DEL', form) end return 0")
   /// How long a form is remembered that was sent. Milliseconds.
-  private static let lifetime = 86_400_000
+  private static let lifetime: Int64 = 86_400_000
 
   let connection: RedisClient
 
@@ -21,7 +17,7 @@ struct FormToken {
   /// The forms of a page share a token, so the key is a digest of all that the form contains.
   func take(_ form: [(name: String, value: String)], for request: String) async throws(RedisError) -> Bool {
     guard let key = key(form) else { return true }
-    let call = StateScripts.replace(state: key, found: "", new: request, ttl: FormToken.lifetime)
+    let call = StateScripts.replace(state: key, found: [], new: Array(request.utf8), ttl: FormToken.lifetime)
     return try await connection.send(call).integer == 1
   }
 
@@ -29,7 +25,7 @@ struct FormToken {
   func release(_ form: [(name: String, value: String)], of request: String) async {
     guard let key = key(form) else { return }
     // If this fails too, the operator loads the page anew.
-    _ = try? await connection.send(FormToken.releasing(form: key, request: request))
+    _ = try? await connection.send(DashboardScripts.releaseForm(form: key, request: request))
   }
 
   private func key(_ form: [(name: String, value: String)]) -> String? {

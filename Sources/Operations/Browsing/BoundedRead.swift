@@ -23,7 +23,7 @@ struct BoundedRead {
   }
 
   /// Elements that are taken from Redis at once: their size is known only then.
-  private static let chunk = 4
+  static let chunk = 4
   /// Bytes of elements that are examined. The element that exceeds them is the last.
   static let examinedBytes = 4 * 1024 * 1024
   /// Bytes of an element that its digest covers.
@@ -58,7 +58,7 @@ struct BoundedRead {
     let low = score.map { isFromFirst ? "-inf" : "(" + $0 } ?? ""
     let high = score.map { isFromFirst ? "(" + $0 : "+inf" } ?? ""
     let answer = try await connection.send(
-      BoundedRead.script(
+      OperationsScripts.read(
         key: key, kind: isList ? "list" : "set", first: isFromFirst ? skip : -1 - skip, step: end.rawValue, low: low,
         high: high, most: most, wanted: wanted, needle: needles.first, other: needles.second, rest: otherBytes,
         whole: wholeBytes, beginning: beginningBytes, line: isFirstLine ? "[^\n]*" : ".*"))
@@ -74,52 +74,4 @@ struct BoundedRead {
     }
     return isList ? value.bytes.map { Element(bytes: $0) } : value.string.map { Element(score: $0) }
   }
-
-  /// - `kind`: `list` or `set`.
-  /// - `first`, `step`: the index of the first element, and 1 or -1.
-  /// - `low`, `high`: scores of members that are passed over, too; or empty.
-  /// - `most`, `wanted`: elements, and elements with both needles, at most.
-  /// - `needle`, `other`: what an element contains; or empty.
-  /// - `rest`: bytes that are read of an element of a list without them.
-  /// - `whole`, `beginning`: bytes of an element that is read whole, at most, and bytes that are read of a longer one.
-  /// - `line`: the pattern of what is returned of these.
-  ///
-  /// Returns 1 if there is no further element, else 0, then {score, length, bytes} of each element with both needles, and of
-  /// each other one the bytes that are read of it, or its score.
-  private static let script = RedisScript(
-    keys: ["key"],
-    arguments: [
-      "kind", "first", "step", "low", "high", "most", "wanted", "needle", "other", "rest", "whole", "beginning", "line",
-    ],
-    """
-    first, most, wanted, whole = tonumber(first), tonumber(most), tonumber(wanted), tonumber(whole)
-    if low ~= '' then first = first + step * redis.call('ZCOUNT', key, low, high) end
-    local answer, bytes, read = {0}, 0, 0
-    while answer[1] == 0 and read < most and wanted > 0 and bytes < \(examinedBytes) do
-      local from, found, width = first + step * read, nil, 1
-      local to = from + step * \(chunk - 1)
-      if step == '-1' then from, to = to, from end
-      if kind == 'list' then
-        found = redis.call('LRANGE', key, from, to)
-      else
-        found, width = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), 2
-      end
-      local count, taken = #found / width, 0
-      while taken < count and read < most and wanted > 0 and bytes < \(examinedBytes) do
-        local at = width * (step == '1' and taken or count - 1 - taken)
-        local element, score = found[at + 1], width == 2 and found[at + 2] or ''
-        local part = width == 2 and score or string.sub(element, 1, rest)
-        if string.find(element, needle, 1, true) and string.find(element, other, 1, true) then
-          wanted = wanted - 1
-          local kept = #element > whole and beginning or whole
-          part = {score, #element, string.match(string.sub(element, 1, kept), line)}
-        end
-        answer[#answer + 1] = part
-        taken, read, bytes = taken + 1, read + 1, bytes + #element
-      end
-      if count < \(chunk) and taken == count then answer[1] = 1 end
-    end
-    if bytes >= \(examinedBytes) then collectgarbage() end
-    return answer
-    """)
 }

@@ -90,7 +90,7 @@ extension FleetQueues {
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.send(
-      FleetQueues.hold(
+      OperationsScripts.hold(
         control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
         most: FleetQueues.maximumPausedBroadcasts))
     switch answer.integer {
@@ -105,7 +105,7 @@ extension FleetQueues {
     var wasPaused = false
     for keys in keys {
       let answer = try await connection.send(
-        FleetQueues.release(
+        OperationsScripts.release(
           control: keys.control, held: keys.held, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
           seal: keys.seal, cancelled: keys.cancelled, id: id, word: Seal.random()))
       if answer.integer == 1 { wasPaused = true }
@@ -125,44 +125,4 @@ extension FleetQueues {
     let bytes = try await connection.send(RedisCommand("GET", keys.broadcast(id))).contents
     return bytes.flatMap { BroadcastEntry(json: $0, queue: keys.queue) }
   }
-
-  /// Pauses a broadcast. `reason`: JSON of ``QueuePause``. `most`: paused broadcasts at most.
-  ///
-  /// Returns 1, also if it was paused already; 0 if there are too many; -1 if it has ended, which its worker writes before
-  /// it settles the job.
-  static let hold = RedisScript(
-    keys: ["control", "held", "broadcast"], arguments: ["id", "reason", "most"],
-    """
-    \(ControlScripts.changing)
-    local known = redis.call('MGET', broadcast)[1] or ''
-    for _, state in ipairs({'finished', 'cancelled'}) do
-      if string.find(known, '"state":"' .. state .. '"', 1, true) then return -1 end
-    end
-    if redis.call('HEXISTS', held, id) == 1 then return 1 end
-    if redis.call('HLEN', held) >= tonumber(most) then return 0 end
-    redis.call('PERSIST', held)
-    redis.call('HSET', held, id, reason)
-    change(control, 'B', '')
-    return 1
-    """)
-
-  /// Resumes a broadcast, which is not cancelled any more, and moves its job to the front of the queue. `word` is a seal, for
-  /// a queue that has none.
-  ///
-  /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list, or the seal's not a string.
-  static let release = RedisScript(
-    keys: ["control", "held", "due", "scheduled", "queue", "seal", "cancelled"], arguments: ["id", "word"],
-    """
-    \(ControlScripts.changing)
-    \(ControlScripts.unpausing)
-    \(ControlScripts.locating)
-    \(FleetQueues.advancing)
-    local kind = redis.call('TYPE', queue).ok
-    if kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
-    local _, score, element = locate(due, {s = scheduled})
-    local waits = element and tonumber(score) == \(QueueLimits.withoutDate)
-    if waits then advance(due, scheduled, element, queue, seal, word) end
-    redis.pcall('ZREM', cancelled, id)
-    return (unpause(control, held, id) or waits) and 1 or 0
-    """)
 }

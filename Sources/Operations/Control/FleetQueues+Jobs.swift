@@ -34,7 +34,7 @@ extension FleetQueues {
   public func runNow(_ id: String) async throws(RedisError) -> JobLocation? {
     for keys in keys where Job.isID(id) {
       let answer = try await connection.send(
-        FleetQueues.runDue(
+        OperationsScripts.runDue(
           due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, queue: keys.queue, seal: keys.seal,
           word: Seal.random()))
       if answer.integer == 1 { return nil }
@@ -74,7 +74,7 @@ extension FleetQueues {
   private func mark(_ id: String) async throws(RedisError) -> Bool {
     for keys in keys {
       let answer = try await connection.send(
-        FleetQueues.mark(
+        OperationsScripts.mark(
           control: keys.control, cancelled: keys.cancelled, id: id,
           ttl: FleetQueues.cancellationTimeToLive.milliseconds, most: FleetQueues.maximumCancellations))
       guard answer.integer == 1 else { return false }
@@ -141,7 +141,7 @@ extension FleetQueues {
     let due = keys.due(ending.result.id)
     let isSeparate = connection.isCluster
     let answer = try await connection.send(
-      FleetQueues.cancelDue(
+      OperationsScripts.cancelDue(
         due: due, retry: keys.retry, scheduled: keys.scheduled,
         record: isSeparate ? due : QueueKeys.result(ending.result.id), reply: isSeparate ? due : ending.replyTo ?? due,
         stream: isSeparate || ending.event == nil ? due : EventStream.key,
@@ -160,7 +160,7 @@ extension FleetQueues {
       records.write(settlement, nonce: nonce) { continuation.resume(returning: $0) }
     }
     guard let event = ending.event else { return }
-    _ = try? await connection.send(EventStream.appendIfPresent(stream: EventStream.key, event: event.json))
+    _ = try? await connection.send(EventScripts.appendIfPresent(stream: EventStream.key, event: event.json))
   }
 }
 

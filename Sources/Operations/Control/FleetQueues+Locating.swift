@@ -48,7 +48,7 @@ extension FleetQueues {
   /// A retried, scheduled or dead job of one queue; nil if it has none.
   func due(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> JobLocation? {
     let value = try await connection.send(
-      FleetQueues.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
+      OperationsScripts.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = value.array, parts.count == 3, let place = parts[0].string.flatMap(DueLocator.Place.init),
       let score = parts[1].string, let element = parts[2].bytes
     else { return nil }
@@ -141,13 +141,4 @@ extension FleetQueues {
     guard head.count >= 4, head[0] == "MARTLET1" else { return false }
     return JobID.derived(nonce: String(head[3])) == id
   }
-
-  /// Finds a retried, scheduled or dead job. Returns {letter, score, element}, or false.
-  static let findDue = RedisScript(
-    keys: ["due", "retry", "scheduled", "dead"],
-    """
-    \(ControlScripts.locating)
-    local letter, score, element = locate(due, {r = retry, s = scheduled, d = dead})
-    return element and {letter, score, element} or false
-    """)
 }

@@ -25,36 +25,13 @@ public struct QueueControl {
   @discardableResult
   public func pause(by operatorName: String, reason: String) async throws(RedisError) -> QueuePause {
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: reason)
-    let answer = try await connection.send(QueueControl.pause(control: keys.control, reason: pause.json()))
+    let answer = try await connection.send(OperationsScripts.pause(control: keys.control, reason: pause.json()))
     return answer.contents.flatMap(QueuePause.init(control:)) ?? pause
   }
 
   /// Resumes the queue. Returns whether it was paused.
   @discardableResult
   public func resume() async throws(RedisError) -> Bool {
-    try await connection.send(QueueControl.resume(control: keys.control)).integer == 1
+    try await connection.send(OperationsScripts.resume(control: keys.control)).integer == 1
   }
-}
-
-extension QueueControl {
-  /// Pauses a queue, unless it is paused. `reason`: JSON of ``QueuePause``. Returns the control string.
-  private static let pause = RedisScript(
-    keys: ["control"], arguments: ["reason"],
-    """
-    \(ControlScripts.changing)
-    local old = redis.call('GET', control)
-    if old and string.find(old, '\(ControlScripts.pausedPattern)') then return old end
-    return change(control, 'P', '', '\\n' .. reason)
-    """)
-
-  /// Resumes a queue. Returns 1, or 0 if the queue was not paused.
-  private static let resume = RedisScript(
-    keys: ["control"],
-    """
-    \(ControlScripts.changing)
-    local old = redis.call('GET', control)
-    if not old or not string.find(old, '\(ControlScripts.pausedPattern)') then return 0 end
-    change(control, '', 'P', '')
-    return 1
-    """)
 }

@@ -13,42 +13,6 @@ public struct DeadLetters {
   /// Bytes that are read of such a letter: its first line, and the beginning of its job.
   static let beginningBytes = Job.maximumBytes
 
-  /// Removes a letter, and moves its job to the back of the queue unless it is purged. The job of a letter that was not
-  /// read whole stays as it is.
-  ///
-  /// - `score`, `length`, `letter`: its score, its length in bytes, and the letter or its beginning.
-  /// - `requeued`: the element for the queue; empty to purge.
-  /// - `id`: a job that is requeued is not cancelled any more.
-  /// - `word`: a seal, for a queue that has none.
-  ///
-  /// Returns 1, or 0 if the letter is gone. An error if the queue's key is not a list, or the seal's not a string.
-  private static let take = RedisScript(
-    keys: ["dead", "queue", "seal", "cancelled"], arguments: ["score", "length", "letter", "requeued", "id", "word"],
-    """
-    local kind, element = redis.call('TYPE', queue).ok, requeued
-    if requeued ~= '' and kind ~= 'none' and kind ~= 'list' then return redis.call('LLEN', queue) end
-    local known = requeued ~= '' and redis.call('GET', seal)
-    length = tonumber(length)
-    local function whole()
-      for i = 0, redis.call('ZCOUNT', dead, score, score) - 1 do
-        local found = redis.call('ZRANGE', dead, score, score, 'BYSCORE', 'LIMIT', i, 1)[1]
-        if #found == length and string.sub(found, 1, #letter) == letter then return found end
-      end
-    end
-    if #letter < length then
-      letter = whole()
-      element = letter and string.sub(letter, string.find(letter, '\\n', 1, true) + 1)
-      collectgarbage()
-    end
-    if not letter or redis.call('ZREM', dead, letter) == 0 then return 0 end
-    if requeued ~= '' then
-      redis.pcall('ZREM', cancelled, id)
-      if not known then redis.call('SET', seal, word) end
-      redis.call('LPUSH', queue, '\(Seal.marker)' .. (known or word) .. ' ' .. element)
-    end
-    return 1
-    """)
-
   public struct Entry: Sendable {
     public let letter: DeadLetter
     /// The letter as it is stored in Redis, or its beginning if it is very long.
@@ -101,7 +65,7 @@ public struct DeadLetters {
   /// Requeues or purges letters, in one exchange.
   func act(_ verb: DeadLetterVerb, on entries: [Entry]) async -> [Result<Bool, RedisError>] {
     await EventLoop.gather(entries) { entry, end in
-      let call = DeadLetters.take(
+      let call = OperationsScripts.takeLetter(
         dead: keys.dead, queue: keys.queue, seal: keys.seal, cancelled: keys.cancelled, score: entry.score,
         length: entry.length, letter: entry.bytes, requeued: verb == .requeue ? entry.letter.requeued : [],
         id: entry.letter.id, word: Seal.random())
@@ -149,7 +113,7 @@ extension DeadLetters {
   public func entry(of id: String) async throws(RedisError) -> Entry? {
     guard Job.isID(id) else { return nil }
     let answer = try await connection.send(
-      FleetQueues.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
+      OperationsScripts.findDue(due: keys.due(id), retry: keys.retry, scheduled: keys.scheduled, dead: keys.dead))
     guard let parts = answer.array, parts.count == 3, parts[0].string == DueLocator.Place.dead.rawValue,
       let score = parts[1].string, let bytes = parts[2].bytes, let letter = DeadLetter(bytes: bytes)
     else { return nil }

@@ -45,7 +45,7 @@ struct WebhookLease {
   }
 
   /// `ttl`: that of the lease, in ms. Returns the state (empty: none), or false if another process holds the lease.
-  private static let renewing = RedisScript(
+  private static let renewingScript = RedisScript(
     keys: ["lease", "state"], arguments: ["holder", "ttl"],
     """
     local found = redis.call('GET', lease)
@@ -56,10 +56,14 @@ struct WebhookLease {
     return known
     """)
 
+  private static func renewing(lease: String, state: String, holder: String, ttl: Int64) -> RedisCall {
+    renewingScript.call(keys: lease, state, arguments: holder, ttl)
+  }
+
   /// `new`, `before`: the new state, and the one before, JSON; empty for none.
   ///
   /// Returns 1, 0 if this is not the holder, or -1 if the state before is another: Redis has lost the latest ones.
-  private static let saving = RedisScript(
+  private static let savingScript = RedisScript(
     keys: ["lease", "state"], arguments: ["holder", "new", "before"],
     """
     if redis.call('GET', lease) ~= holder then return 0 end
@@ -71,13 +75,21 @@ struct WebhookLease {
     return 1
     """)
 
+  private static func saving(lease: String, state: String, holder: String, new: [UInt8], before: [UInt8]) -> RedisCall {
+    savingScript.call(keys: lease, state, arguments: holder, new, before)
+  }
+
   /// Returns how many keys were removed.
-  private static let releasing = RedisScript(
+  private static let releasingScript = RedisScript(
     keys: ["lease"], arguments: ["holder"],
     """
     if redis.call('GET', lease) ~= holder then return 0 end
     return redis.call('DEL', lease)
     """)
+
+  private static func releasing(lease: String, holder: String) -> RedisCall {
+    releasingScript.call(keys: lease, arguments: holder)
+  }
 }
 
 /// In the hash slot of `push:events`.

@@ -55,7 +55,7 @@ public struct BroadcastEntry: Sendable, Equatable {
 extension BroadcastEntry {
   /// Writes the entry.
   package func noting(_ keys: QueueKeys) -> RedisCall {
-    ControlScripts.noteBroadcast(
+    QueueScripts.noteBroadcast(
       latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, held: keys.held, id: id,
       entry: json(), ttl: QueueLimits.broadcastTimeToLive.milliseconds, at: changedAt,
       most: QueueLimits.knownBroadcasts, hasEnded: state == .finished || state == .cancelled ? 1 : 0)

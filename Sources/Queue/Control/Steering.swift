@@ -92,7 +92,7 @@ final class Steering {
   private func keepDraining(_ queueIndex: Int, _ old: String) {
     let new = context.lease.name.value
     let keys = context.queues[queueIndex]
-    let call = ControlScripts.keepDrained(control: keys.control, drained: keys.drained, old: old, new: new)
+    let call = QueueScripts.keepDrained(control: keys.control, drained: keys.drained, old: old, new: new)
     context.connection.send(call) { [weak self] result in
       guard let self else { return }
       guard case .success = result else { return context.control.repeatChange(queueIndex: queueIndex) }

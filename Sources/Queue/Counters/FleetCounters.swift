@@ -59,7 +59,7 @@ public final class FleetCounters {
   // MARK: - Writing
 
   public func start() {
-    connection.preload([CounterScript.add])
+    connection.preload([QueueScripts.addCountersScript])
     timer = .every(CounterLimits.writeInterval) { [weak self] in self?.write() }
   }
 
@@ -80,7 +80,7 @@ public final class FleetCounters {
 
   /// If the minute of Redis is another one, it is used instead.
   private func write(_ batch: CounterBatch, minute: Int64, mayCorrect: Bool) {
-    connection.send(CounterScript.call(batch, minute: minute)) { [weak self] result in
+    connection.send(FleetCounters.call(batch, minute: minute)) { [weak self] result in
       guard let self else { return }
       isWriting = false
       switch result {
@@ -108,39 +108,9 @@ package enum CounterKeys {
   package static func hour(_ number: Int64) -> String { "martlet:{counters}:hour:\(number)" }
 }
 
-/// The script that adds to the counters.
-enum CounterScript {
-  /// Returns an array of the value of the field `watched` of the minute, or the present minute if it is not that of the keys; then
-  /// nothing has changed.
-  ///
-  /// A field that has a fallback is not added to a full hash.
-  ///
-  /// - `minute`, `hour`: the hashes.
-  /// - `number`: the minute of the keys, since 1970.
-  /// - `minuteLife`, `hourLife`: how long they are kept, in s.
-  /// - `most`: fields at most.
-  /// - `watched`: the name of a field.
-  /// - `additions`: of each the name of a field, its fallback (empty without one), and the amount.
-  static let add = RedisScript(
-    keys: ["minute", "hour"], arguments: ["number", "minuteLife", "hourLife", "most", "watched", "additions..."],
-    """
-    local now = math.floor(tonumber(redis.call('TIME')[1]) / 60)
-    if now ~= tonumber(number) then return now end
-    local all = {{minute, minuteLife, redis.call('HLEN', minute)}, {hour, hourLife, redis.call('HLEN', hour)}}
-    for _, counters in ipairs(all) do
-      local key, life, room = counters[1], counters[2], tonumber(most) - counters[3]
-      for place = additions + 1, #ARGV, 3 do
-        local field, fallback, amount = ARGV[place], ARGV[place + 1], ARGV[place + 2]
-        if fallback ~= '' and room <= 0 and redis.call('HEXISTS', key, field) == 0 then field = fallback end
-        if redis.call('HINCRBY', key, field, amount) == tonumber(amount) then room = room - 1 end
-      end
-      redis.call('EXPIRE', key, life)
-    end
-    return {tonumber(redis.call('HGET', minute, watched) or 0)}
-    """)
-
-  static func call(_ batch: CounterBatch, minute: Int64) -> RedisCall {
-    var call = add(
+extension FleetCounters {
+  private static func call(_ batch: CounterBatch, minute: Int64) -> RedisCall {
+    var call = QueueScripts.addCounters(
       minute: CounterKeys.minute(minute), hour: CounterKeys.hour(minute / 60), number: minute,
       minuteLife: CounterLimits.minuteTimeToLive.components.seconds,
       hourLife: CounterLimits.hourTimeToLive.components.seconds, most: CounterLimits.maximumFields,

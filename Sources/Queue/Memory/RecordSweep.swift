@@ -68,7 +68,7 @@ final class RecordSweep {
   // MARK: - Records
 
   /// Looks once through all records of a server, and removes the older half of each sample until there is room. Returns how many.
-  private func makeRoom(_ server: Int, among kind: MemoryScripts.Kind) async throws(RedisError) -> Int {
+  private func makeRoom(_ server: Int, among kind: QueueScripts.Kind) async throws(RedisError) -> Int {
     var (cursor, removed) = ("0", 0)
     var found: [FoundRecord] = []
     repeat {
@@ -85,9 +85,9 @@ final class RecordSweep {
     return removed
   }
 
-  private func ends(of keys: [[UInt8]], _ kind: MemoryScripts.Kind) async throws(RedisError) -> [FoundRecord] {
+  private func ends(of keys: [[UInt8]], _ kind: QueueScripts.Kind) async throws(RedisError) -> [FoundRecord] {
     let replies = await EventLoop.gather(keys) { [connection] key, reply in
-      connection.send(MemoryScripts.end(record: key, kind: kind.rawValue), reply)
+      connection.send(QueueScripts.endOfRecord(record: key, kind: kind.rawValue), reply)
     }
     var found: [FoundRecord] = []
     for (key, reply) in zip(keys, replies) {
@@ -99,7 +99,7 @@ final class RecordSweep {
 
   private func remove(_ records: [FoundRecord]) async throws(RedisError) -> Int {
     let replies = await EventLoop.gather(records) { [connection] record, reply in
-      connection.send(MemoryScripts.remove(record: record.key, finishedAt: record.finishedAt), reply)
+      connection.send(QueueScripts.removeRecord(record: record.key, finishedAt: record.finishedAt), reply)
     }
     var count = 0
     for reply in replies { count += try reply.absentIfWrongType().count ?? 0 }
@@ -143,39 +143,4 @@ struct FoundRecord: Equatable {
   static func olderHalf(of records: [FoundRecord]) -> [FoundRecord] {
     Array(records.sorted { $0.finishedAt < $1.finishedAt }.prefix((records.count + 1) / 2))
   }
-}
-
-/// The scripts that make room.
-enum MemoryScripts {
-  /// The records that are looked for: those of accepted jobs, or of all jobs that have ended.
-  enum Kind: String { case accepted, ended }
-
-  /// Lua: `ended()` returns the status of the record and when the job ended, unix ms; nil for another value.
-  private static let ended = """
-    local function ended()
-      if redis.call('STRLEN', record) > \(QueueScripts.maximumRecordBytes) then return nil end
-      local value = redis.call('GET', record) or ''
-      return string.match(value, '"status":"([^"]+)"'), string.match(value, '"finishedAt":(%d+)')
-    end
-    """
-
-  /// Returns when the job of a record ended, unix ms; nothing for another kind.
-  static let end = RedisScript(
-    keys: ["record"], arguments: ["kind"],
-    """
-    \(ended)
-    local status, at = ended()
-    if status == 'accepted' or kind == 'ended' and status ~= 'retrying' and status ~= 'deferred' then return at end
-    return false
-    """)
-
-  /// Removes a record that was not replaced. Returns whether it was removed, 1 or 0.
-  static let remove = RedisScript(
-    keys: ["record"], arguments: ["finishedAt"],
-    """
-    \(ended)
-    local status, at = ended()
-    if at ~= finishedAt or status == 'retrying' or status == 'deferred' then return 0 end
-    return redis.call('DEL', record)
-    """)
 }

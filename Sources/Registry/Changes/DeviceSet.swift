@@ -31,7 +31,7 @@ enum DeviceSet: Hashable, Sendable {
     }
   }
 
-  /// How ``ChangeScript`` is told to add a token, and to remove it.
+  /// How ``RegistryScripts/apply`` is told to add a token, and to remove it.
   var letters: (join: String, leave: String) {
     switch self {
     case .user: ("u", "U")

@@ -5,23 +5,11 @@ public import Redis
 /// The channels in Redis. What several operators change at the same time is never overwritten.
 @EventLoop
 public final class Channels {
-  /// - `channel`: the record.
-  /// - `current`: the record that was read, empty if there was none. `new`: the next one, empty to remove it.
-  ///
-  /// Returns 1 if replaced, 0 if the record is not the current one.
-  private static let replace = RedisScript(
-    keys: ["channel"], arguments: ["current", "new"],
-    """
-    if (redis.call('GET', channel) or '') ~= current then return 0 end
-    if new == '' then redis.call('DEL', channel) else redis.call('SET', channel, new) end
-    return 1
-    """)
-
   private let connection: RedisClient
 
   public init(connection: RedisClient) {
     self.connection = connection
-    connection.preload([Channels.replace])
+    connection.preload([RegistryScripts.replaceChannelScript])
   }
 
   /// Returns a channel; nil if there is none.
@@ -104,7 +92,7 @@ public final class Channels {
     _ name: String, _ bundleID: String, _ current: [UInt8]?, with channel: Channel
   ) async throws(RedisError) -> Bool {
     let reply = try await connection.send(
-      Channels.replace(
+      RegistryScripts.replaceChannel(
         channel: RegistryKeys.channel(name, bundleID: bundleID), current: current ?? [],
         new: channel.ids.isEmpty ? [] : channel.json))
     return reply.integer == 1

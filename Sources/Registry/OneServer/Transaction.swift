@@ -24,7 +24,7 @@ struct Transaction: Sendable {
     var events: [Event] = []
   }
 
-  /// The reply of ``ChangeScript/apply``. The numbers are those of the change and of its set.
+  /// The reply of ``RegistryScripts/apply``. The numbers are those of the change and of its set.
   enum Reply: Sendable {
     /// For each set that was left whether it contained the entry.
     case done([Bool])

@@ -25,7 +25,7 @@ final class TransactionSender {
     self.connection = connection
     self.events = events
     self.isCombined = isCombined
-    connection.preload([ChangeScript.apply])
+    connection.preload([RegistryScripts.applyScript])
   }
 
   /// Sends transactions at the end of this turn, and passes their replies in the same order.
@@ -93,7 +93,7 @@ final class TransactionSender {
   ) {
     let events = writesEvents ? events : nil
     let places = batch.flatMap(\.keys)
-    var script = ChangeScript.apply(
+    var script = RegistryScripts.apply(
       stream: events == nil ? places.first ?? "" : EventStream.key, places: RedisList(places),
       transactions: RedisList())
     for transaction in batch { transaction.append(to: &script) }

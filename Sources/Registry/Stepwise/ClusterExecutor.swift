@@ -140,7 +140,7 @@ final class ClusterExecutor: DeviceExecutor {
     var count = 0
     for shard in 0..<AudienceShard.count {
       let journal = RegistryKeys.journal(shard: shard)
-      let overdue = StepScripts.overdue(journal: journal, seconds: seconds, most: Registry.maximumBatch)
+      let overdue = RegistryScripts.overdue(journal: journal, seconds: seconds, most: Registry.maximumBatch)
       let entries = try await connection.send(overdue).array ?? []
       let tokens = entries.compactMap { $0.string?.prefix { $0 != " " } }.map { String($0) }
       guard !tokens.isEmpty else { continue }

@@ -21,7 +21,7 @@ final class StepRunner {
   init(connection: RedisClient, events: EventLog?) {
     self.connection = connection
     self.events = events
-    connection.preload(StepScripts.all + (events == nil ? [] : EventOutbox.all))
+    connection.preload(RegistryScripts.stepwise + (events == nil ? [] : EventScripts.outbox))
   }
 
   /// Returns the outcomes in the order of the changes.
@@ -71,13 +71,13 @@ final class StepRunner {
     case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
     case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
     case .open:
-      connection.send(StepScripts.open(journal: journal, entry: change.entry, isForced: forced), completion)
+      connection.send(RegistryScripts.open(journal: journal, entry: change.entry, isForced: forced), completion)
     case .close: connection.send(RedisCommand("ZREM", journal, change.entry), completion)
     case .join(let place, let limit):
       join(place.key(of: token), change, limit: limit, place, completion)
     case .leave(.user(let user), let above?):
       connection.send(
-        StepScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
+        RegistryScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
     case .leave(let place, _): connection.send(place.removal(from: place.key(of: token)).with(token), completion)
     case .publish:
       guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
@@ -87,7 +87,7 @@ final class StepRunner {
     case .swap(let expected, let metadata, let lifetime, let event):
       let key = RegistryKeys.token(entry: token)
       connection.send(
-        StepScripts.swap(
+        RegistryScripts.swap(
           metadata: key, outbox: event == nil ? key : EventStream.outbox(of: key), expected: expected, new: metadata,
           ttl: lifetime.text, isForced: forced, event: event?.json ?? []), completion)
     }
@@ -102,13 +102,13 @@ final class StepRunner {
     case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
     case .user:
       connection.send(
-        StepScripts.join(
+        RegistryScripts.join(
           set: key, token: token, limit: limit.map { String($0) } ?? "", isForced: isForced ? "1" : ""), completion)
     case .audience where !isForced: connection.send(RedisCommand("ZADD", key, "0", token), completion)
-    case .audience: connection.send(StepScripts.joinAudience(shard: key, token: token), completion)
+    case .audience: connection.send(RegistryScripts.joinAudience(shard: key, token: token), completion)
     case .activity:
       connection.send(
-        StepScripts.joinActivity(
+        RegistryScripts.joinActivity(
           tokens: key, token: token, metadata: change.joiningMetadata, ttl: DeviceKind.activity.lifetime),
         completion)
     }

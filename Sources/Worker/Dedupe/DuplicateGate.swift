@@ -10,7 +10,7 @@ final class DuplicateGate: Gate {
   /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
   ///
   /// `ttl`: how long the value is kept, in ms.
-  private static let script = RedisScript(
+  private static let reserveScript = RedisScript(
     keys: ["value"], arguments: ["nonce", "ttl"],
     """
     local holder = redis.call('GET', value)
@@ -19,6 +19,10 @@ final class DuplicateGate: Gate {
     redis.call('SET', value, nonce, 'PX', ttl)
     return nonce
     """)
+
+  private static func reserve(value: String, nonce: String, ttl: Int64) -> RedisCall {
+    reserveScript.call(keys: value, arguments: nonce, ttl)
+  }
 
   private let connection: RedisClient
 
@@ -32,7 +36,7 @@ final class DuplicateGate: Gate {
         answer(delivery, .go)
         continue
       }
-      let call = DuplicateGate.script(
+      let call = DuplicateGate.reserve(
         value: QueueKeys.dedupe(value), nonce: nonce, ttl: DuplicateGate.window.milliseconds)
       connection.send(call) { result in
         switch result {

@@ -15,7 +15,8 @@ struct ProgressTests {
     let (progress, list, tombstone) = (keys.progress("nonce"), keys.progressList("nonce"), keys.tombstone("worker"))
     func commit(_ cursor: String, listed: String) async throws -> Int64? {
       let call = QueueScripts.commitProgress(
-        progress: progress, list: list, tombstone: tombstone, cursor: cursor, value: "\(cursor)\n{}", listed: listed,
+        progress: progress, list: list, tombstone: tombstone, cursor: cursor, value: Array("\(cursor)\n{}".utf8),
+        listed: Array(listed.utf8),
         ttl: 60_000)
       return try await fleet.connection.send(call).integer
     }

@@ -27,18 +27,64 @@ struct ScriptOrderTests {
     return faults
   }
 
-  @Test func `every script reads what can fail before its first write`() throws {
+  /// The text of each file with scripts, by its path.
+  private static func files() throws -> [(path: String, text: String)] {
     let root = URL(filePath: #filePath).appending(path: "../../../../Sources").standardizedFileURL
-    let files = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
+    let paths = try #require(FileManager.default.enumerator(atPath: root.path)).compactMap { $0 as? String }
+    return try paths.filter { $0.hasSuffix(".swift") && !$0.contains("/Tests/") && !$0.hasSuffix("/RedisScript.swift") }
+      .compactMap { path in
+        let text = try String(contentsOf: root.appending(path: path), encoding: .utf8)
+        return text.contains("= RedisScript(") ? (path, text) : nil
+      }
+  }
+
+  @Test func `every script reads what can fail before its first write`() throws {
     var count = 0
-    for file in files where file.hasSuffix(".swift") && !file.contains("/Tests/") {
-      let text = try String(contentsOf: root.appending(path: file), encoding: .utf8)
+    for (file, text) in try ScriptOrderTests.files() {
       for script in text.matches(of: /let (\w+) = RedisScript\([^"]*(?:"[^"\n]+"[^"]*)*?\s*"""\n((?s).*?)\n\s*"""/) {
         count += 1
         #expect(faults(script.2) == [], "\(file): \(script.1)")
       }
     }
     #expect(count > 50)
+  }
+
+  @Test func `the function below a script takes its words, and gives them to it in their order`() throws {
+    let left = ["record", "reply", "stream", "readers"],
+      leftArguments = ["json", "ttl", "author", "notifications", "events"]
+    func words(_ list: Substring?) -> [String] {
+      guard let list else { return [] }
+      let own = list.matches(of: /"(\w+)(?:\.\.\.)?"/).map { String($0.1) }
+      return own + (list.contains("leftKeys") ? left : []) + (list.contains("leftArguments") ? leftArguments : [])
+    }
+    func values(_ list: Substring?) -> [String] { (list ?? "").matches(of: /\w+/).map { String($0.0) } }
+    let declaration =
+      #/let (\w+)Script = RedisScript\(\s*keys: (\[[^\]]*\](?:\s*\+ \w+)?)(?:,\s*arguments: (\[[^\]]*\](?:\s*\+ \w+)?))?/#
+    let function =
+      #/\n\n +(?:\w+ )*func (\w+)\(([^{]*?)\)\s*->\s*RedisCall\s*\{\s*(\w+)\.call\(\s*keys: ([^:]*?)(?:,\s*arguments: ([^:]*?))?\)\s*\}/#
+    var count = 0
+    for (file, text) in try ScriptOrderTests.files() {
+      let scripts = text.matches(of: declaration)
+      #expect(scripts.count == text.matches(of: /\w = RedisScript\(/).count, "\(file)")
+      for script in scripts {
+        let name = script.1
+        let call = try #require(text[script.range.upperBound...].firstMatch(of: function), "\(file): \(name)")
+        let (keys, arguments) = (words(script.2), words(script.3))
+        #expect(call.1 == name && call.3 == name + "Script", "\(file): \(name)")
+        #expect(call.2.matches(of: #/(\w+): /#).map { String($0.1) } == keys + arguments, "\(file): \(name)")
+        #expect(values(call.4) == keys && values(call.5) == arguments, "\(file): \(name)")
+        count += 1
+      }
+    }
+    #expect(count > 50)
+  }
+
+  @Test func `a module has its scripts in one file`() throws {
+    let modules = try ScriptOrderTests.files().map { file in
+      let folders = file.path.split(separator: "/")
+      return folders[folders[0] == "Parts" ? 1 : 0]
+    }
+    #expect(modules.count == Set(modules).count, "\(modules.sorted())")
   }
 
   @Test func `a read after a change is found, unless its key is known or its type does not matter`() {

@@ -69,9 +69,9 @@ struct TidyTests {
     }
   }
 
-  @Test func `no file has over 600 lines`() throws {
+  @Test func `no file has over 600 lines, but those with the scripts of a module`() throws {
     let texts = try Self.files(in: ["Sources", "Tests", "Tools"], ".swift")
-    let long = texts.filter { $0.value.count { $0 == "\n" } > Self.maximumLines }
+    let long = texts.filter { !$0.key.hasSuffix("Scripts.swift") && $0.value.count { $0 == "\n" } > Self.maximumLines }
     #expect(long.isEmpty, "\(long.keys.sorted())")
   }
 

@@ -54,8 +54,9 @@ extension ControlScriptTests {
   func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
     try await note("b", state)
     let answer = try await connection.send(
-      FleetQueues.hold(
-        control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: "{}", most: 10))
+      OperationsScripts.hold(
+        control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: Array("{}".utf8),
+        most: 10))
     #expect(answer.integer == -1)
     #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
   }

@@ -83,7 +83,7 @@ extension ControlScriptTests {
     let now = try #require(try await send("TIME").array?.first?.string.flatMap(Int64.init)) / 60
     func add(_ number: Int64) async throws -> RedisValue {
       try await connection.send(
-        CounterScript.add(
+        QueueScripts.addCounters(
           minute: minute, hour: hour, number: number, minuteLife: 60, hourLife: 60, most: 10,
           watched: CounterField.recordBytes, additions: RedisList(["claimed", "", "1"])))
     }

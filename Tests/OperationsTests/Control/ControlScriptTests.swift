@@ -168,7 +168,7 @@ struct ControlScriptTests: QueueScriptTests {
   func screen(_ ids: [String], replaces: Bool = false) async throws -> [Int64] {
     let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
     let answer = try await connection.send(
-      ControlScripts.screen(
+      QueueScripts.screen(
         cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
         ids: RedisList(ids)))
     return (answer.array ?? []).compactMap(\.integer)
@@ -190,7 +190,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(scores.count == 40)
     #expect(Set(stride(from: 1, to: 40, by: 2).map { scores[$0] }.compactMap(\.string)).count == 20)
     let full = try await connection.send(
-      FleetQueues.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
+      OperationsScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "one-more", ttl: 1000, most: 20))
     #expect(full.integer == 0)
   }
 
@@ -228,7 +228,7 @@ struct ControlScriptTests: QueueScriptTests {
   @Test func `the promoter removes letters that stand for nothing, and keeps the others`() async throws {
     try await schedule("due", nonce: "n", at: 1)
     _ = try await connection.send(
-      FleetQueues.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
+      OperationsScripts.mark(control: keys.control, cancelled: keys.cancelled, id: "over", ttl: -10, most: 100))
     try await control.pause(by: "anna", reason: "")
     #expect(try await state()?.flags == [.scheduledIDs, .cancellations, .paused])
     let answer = try await connection.send(keys.promote(by: "w"))
@@ -305,9 +305,9 @@ struct ControlScriptTests: QueueScriptTests {
         id: "b\(number)", queue: keys.queue, app: "com.example", state: .running, startedAt: 1,
         changedAt: Int64(number), worker: "w", nonce: "n")
       _ = try await connection.send(
-        ControlScripts.noteBroadcast(
+        QueueScripts.noteBroadcast(
           latest: keys.broadcasts, broadcast: keys.broadcast(entry.id), control: keys.control, held: keys.held,
-          id: entry.id, entry: entry.json(), ttl: 60_000, at: number, most: 3, hasEnded: 0))
+          id: entry.id, entry: entry.json(), ttl: 60_000, at: Int64(number), most: 3, hasEnded: 0))
     }
     #expect(try await jobs.broadcasts().map(\.entry.id) == ["b4", "b3", "b2"])
     #expect(try await jobs.broadcasts(limit: 1).map(\.entry.id) == ["b4"])

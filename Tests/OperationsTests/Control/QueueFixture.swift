@@ -53,7 +53,7 @@ final class QueueFixture {
   /// Marks an id as operators do.
   func mark(_ id: String) async throws {
     _ = try await redis.send(
-      FleetQueues.mark(control: keys.control, cancelled: keys.cancelled, id: id, ttl: 3_600_000, most: 100))
+      OperationsScripts.mark(control: keys.control, cancelled: keys.cancelled, id: id, ttl: 3_600_000, most: 100))
   }
 
   func isMarked(_ id: String) async throws -> Bool { try await send("ZSCORE", keys.cancelled, id) != .null }

@@ -70,8 +70,9 @@ struct SteeredEndTests {
   private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
     let keys = fixture.keys
     let answer = try await fixture.redis.send(
-      FleetQueues.hold(
-        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: "{}", most: 10))
+      OperationsScripts.hold(
+        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: Array("{}".utf8),
+        most: 10))
     return answer.integer
   }
 

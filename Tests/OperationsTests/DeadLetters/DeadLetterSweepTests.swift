@@ -47,7 +47,7 @@ struct DeadLetterSweepTests {
     try await redis.bury("a", at: 77)
     for id in ["a", "b"] {
       _ = try await redis.connection.send(
-        FleetQueues.mark(
+        OperationsScripts.mark(
           control: redis.keys.control, cancelled: redis.keys.cancelled, id: id, ttl: 3_600_000, most: 100))
     }
     let letter = try #require(try await redis.letters.page(from: 0).first?.letter)

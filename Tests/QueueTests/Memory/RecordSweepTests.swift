@@ -86,10 +86,10 @@ struct RecordSweepTests: QueueScriptTests {
   @Test func `a record that was replaced meanwhile stays`() async throws {
     try await write("accepted", 7..<8)
     let key = Array(QueueKeys.result("accepted-7").utf8)
-    #expect(try await connection.send(MemoryScripts.end(record: key, kind: "accepted")).string == "1007")
-    #expect(try await connection.send(MemoryScripts.remove(record: key, finishedAt: 1006)).count == 0)
+    #expect(try await connection.send(QueueScripts.endOfRecord(record: key, kind: "accepted")).string == "1007")
+    #expect(try await connection.send(QueueScripts.removeRecord(record: key, finishedAt: 1006)).count == 0)
     try await send("SET", QueueKeys.result("accepted-7"), #"{"id":"7","status":"retrying","finishedAt":1007}"#)
-    #expect(try await connection.send(MemoryScripts.remove(record: key, finishedAt: 1007)).count == 0)
+    #expect(try await connection.send(QueueScripts.removeRecord(record: key, finishedAt: 1007)).count == 0)
     #expect(try await send("EXISTS", QueueKeys.result("accepted-7")).count == 1)
   }
 }

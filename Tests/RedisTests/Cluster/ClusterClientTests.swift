@@ -46,7 +46,7 @@ struct ClusterClientTests {
     let other = try #require(
       await cluster.primary(ofSlot: slot < 8192 ? HashSlot.count - 1 : 0), "the other server")
     let stream = CommandStream(client) { client, _, completion in
-      client.send(ClusterClientTests.append(list: "{moving}:list", count: "{moving}:count"), completion)
+      client.send(ClusterClientTests.append.call(keys: "{moving}:list", "{moving}:count"), completion)
     }
     for target in [other, source, other] {
       try await stream.advance(by: 50)

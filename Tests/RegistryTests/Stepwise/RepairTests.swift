@@ -40,7 +40,7 @@ struct RepairTests {
       let token = fixture.token("under-way")
       let cluster = try #require(fixture.cluster)
       let key = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
-      _ = try await fixture.redis.send(StepScripts.open(journal: key, entry: "\(token) 1", isForced: ""))
+      _ = try await fixture.redis.send(RegistryScripts.open(journal: key, entry: "\(token) 1", isForced: ""))
       _ = try await cluster.repair(after: 60)
       #expect(try await journal(fixture, token) == ["\(token) 1"])
       #expect(try await cluster.repair(after: 0) >= 1)

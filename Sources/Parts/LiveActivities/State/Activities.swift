@@ -43,13 +43,17 @@ final class Activities {
   /// Starts of one device in an hour that APNs and the device are known to take.
   private static let startsPerHour: Int64 = 8
   /// Returns the number of starts in the hour that began with the first one.
-  private static let count = RedisScript(
+  private static let countScript = RedisScript(
     keys: ["starts"],
     """
     local count = redis.call('INCR', starts)
     if count == 1 then redis.call('EXPIRE', starts, 3600) end
     return count
     """)
+
+  private static func count(starts: String) -> RedisCall {
+    countScript.call(keys: starts)
+  }
 
   /// The key of the state.
   static func key(_ id: String) -> String { "push:activity:\(id)" }
