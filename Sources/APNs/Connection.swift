@@ -170,7 +170,7 @@ final class Connection {
 
   /// Takes no more pushes, and closes after the last answer.
   func drain(_ cause: ConnectionEnd) {
-    note(cause)
+    logEnd(cause)
     guard state != .draining, state != .closed else { return }
     state = .draining
     pool.connectionDrains(self)
@@ -181,7 +181,7 @@ final class Connection {
   func close(_ cause: ConnectionEnd) {
     guard state != .closed else { return }
     state = .closed
-    note(cause)
+    logEnd(cause)
     source?.cancel()
     let now = Clock.monotonicNanoseconds
     let reason = cause.text
@@ -192,7 +192,7 @@ final class Connection {
   }
 
   /// The first cause counts, unless a later one says more.
-  private func note(_ cause: ConnectionEnd) {
+  private func logEnd(_ cause: ConnectionEnd) {
     if end.map(cause.says(moreThan:)) ?? true { end = cause }
   }
 

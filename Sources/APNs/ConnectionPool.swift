@@ -238,7 +238,7 @@ extension ConnectionPool {
     return max(0, limit - inFlight)
   }
 
-  private func noteAnswer(_ answer: APNsAnswer, now: UInt64) {
+  private func countAnswer(_ answer: APNsAnswer, now: UInt64) {
     guard let change = pause.record(answer, now: now, random: .random(in: 0...1)) else { return }
     let fields: KeyValuePairs<String, Log.Field> = ["origin": .init(origin.url), "reason": .init(pause.reason)]
     switch change {
@@ -257,7 +257,7 @@ extension ConnectionPool {
       resendOrFinish(push, outcome, now: now)
       return
     }
-    noteAnswer(answer, now: now)
+    countAnswer(answer, now: now)
     guard answer.isAccepted else { return refused(push, answer, on: connection, now: now) }
     client.accepted(push, answer, now: now)
     connection.forgetRefusals()

@@ -48,7 +48,7 @@ final class HTTP2Session {
   /// Bytes of payloads that the server's flow control still takes, beside those that are submitted; negative if these are too many.
   var windowLeft: Int { Int(nghttp2_session_get_remote_window_size(session)) - unwrittenBytes }
 
-  private func noteWritten(_ push: Push) {
+  private func markWritten(_ push: Push) {
     unwritten -= 1
     unwrittenBytes -= push.shared.message.payload.count
   }
@@ -65,7 +65,7 @@ final class HTTP2Session {
 
   /// Resets the stream of the push, which ``takeEnded()`` will not return.
   func cancel(_ push: Push) {
-    if !push.stream.isWritten { noteWritten(push) }
+    if !push.stream.isWritten { markWritten(push) }
     nghttp2_session_set_stream_user_data(session, push.stream.id, nil)
     nghttp2_submit_rst_stream(
       session, UInt8(NGHTTP2_FLAG_NONE.rawValue), push.stream.id, NGHTTP2_CANCEL.rawValue)
@@ -179,7 +179,7 @@ extension HTTP2Session {
     push.stream.payloadOffset += count
     if push.stream.payloadOffset == payload.count {
       push.stream.isWritten = true
-      owner.noteWritten(push)
+      owner.markWritten(push)
       flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
     }
     return count
@@ -236,7 +236,7 @@ extension HTTP2Session {
 
   private static let onStreamClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
     guard let push = push(session, id), let owner = HTTP2Session.session(userData) else { return 0 }
-    if !push.stream.isWritten { owner.noteWritten(push) }
+    if !push.stream.isWritten { owner.markWritten(push) }
     switch code {
     case NGHTTP2_NO_ERROR.rawValue: push.stream.end = .finished
     case NGHTTP2_REFUSED_STREAM.rawValue: push.stream.end = .refused

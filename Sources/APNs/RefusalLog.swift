@@ -40,12 +40,12 @@ final class RefusalLog {
       ])
     var kind = Kind(reason: reason, topic: topic, isFault: isFault)
     if warnings[kind] == nil, warnings.count >= RefusalLog.maximumKinds { kind = .other }
-    if let warning = warnings[kind] { return warning.note(()) }
+    if let warning = warnings[kind] { return warning.warn(()) }
     let warning = ThrottledWarning<Void>(interval: interval) { [log, kind] count, _ in
       RefusalLog.write(kind, count: count, to: log)
     }
     warnings[kind] = warning
-    warning.note(())
+    warning.warn(())
   }
 
   /// Forgets kinds without a refusal for a minute.

@@ -24,7 +24,7 @@ public final class LastUses {
   }
 
   /// Notes that a credential is used now. A failure is ignored: the next use is noted again.
-  public func note(_ credential: Credential) {
+  public func record(_ credential: Credential) {
     let now = Clock.unixMilliseconds
     let key = Key(kind: credential.kind, name: credential.useKey)
     if let last = noted[key], now - last < LastUses.interval { return }

@@ -46,7 +46,7 @@ public final class EventLog {
     for event in events { call.append(event.json) }
     connection.send(call) { [self] result in
       switch result {
-      case .success: noteWritten(events.map(\.type))
+      case .success: countWritten(events.map(\.type))
       case .failure(let error):
         guard error.isRefusal else { return completion(.failure(error)) }
         refuse(events.count, "\(error)")
@@ -74,7 +74,7 @@ public final class EventLog {
   /// Returns whether the event is to be sent again.
   private func take(_ result: Result<RedisValue, RedisError>, _ event: Event) -> Bool {
     switch result {
-    case .success: metrics.noteWritten(event.type)
+    case .success: metrics.countWritten(event.type)
     case .failure(.reply(let error)) where error.code == "OOM": return true
     case .failure(let error):
       guard error.isRefusal else { return true }
@@ -94,13 +94,13 @@ public final class EventLog {
   // MARK: - Events of scripts
 
   /// Counts the events that a script has written with its change.
-  public func noteWritten(_ types: [EventType]) {
-    for type in types { metrics.noteWritten(type) }
+  public func countWritten(_ types: [EventType]) {
+    for type in types { metrics.countWritten(type) }
   }
 
   /// Counts and logs events that Redis refused.
   public func refuse(_ count: Int, _ error: String) {
     metrics.refused.increment(by: count)
-    refusals.note(error, count: count)
+    refusals.warn(error, count: count)
   }
 }

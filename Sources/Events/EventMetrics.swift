@@ -15,5 +15,5 @@ public final class EventMetrics {
       "martlet_events_refused_total", help: "Events lost because Redis refused to write them to push:events.")
   }
 
-  func noteWritten(_ type: EventType) { written[type.rawValue].increment() }
+  func countWritten(_ type: EventType) { written[type.rawValue].increment() }
 }

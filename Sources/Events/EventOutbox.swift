@@ -32,7 +32,7 @@ extension EventLog {
       switch result {
       case .success(let value):
         let parts = value.array ?? []
-        noteWritten(parts.dropFirst().compactMap { $0.string.flatMap(EventType.init) })
+        countWritten(parts.dropFirst().compactMap { $0.string.flatMap(EventType.init) })
         if let refusal = parts.first?.string, !refusal.isEmpty { refuse(1, refusal) }
         completion(true)
       case .failure(let error):

@@ -53,7 +53,7 @@ final class Exchange {
   var closesConnection = false
 
   /// The memory of the request.
-  var heldBytes: Int { headBytes + body.capacity }
+  var chargedBytes: Int { headBytes + body.capacity }
 
   /// Whether the body is chunked and has not arrived completely.
   var awaitsChunks: Bool {
@@ -84,7 +84,7 @@ final class Exchange {
     request = HTTPRequest(
       method: String(cString: method), path: parsed?.path ?? target, query: parsed?.query ?? [], headers: head.headers,
       peer: request.peer)
-    headBytes = head.heldBytes
+    headBytes = head.chargedBytes
     if head.headers["transfer-encoding"] != nil { framing = ChunkFraming(connection, method: method) }
     switch head.fault(maximumBytes: configuration.maximumHeaderBytes) {
     case nil: break

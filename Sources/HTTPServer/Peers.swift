@@ -58,7 +58,7 @@ final class Peers {
 
   /// More of the request has arrived.
   func receive(_ exchange: Exchange) {
-    drop(budget.hold(exchange.heldBytes, id(exchange.connection)))
+    drop(budget.charge(exchange.chargedBytes, id(exchange.connection)))
   }
 
   /// The connection is closed while the client may still be sending.

@@ -116,8 +116,8 @@ package struct RequestBudget {
     return phase == .handshaking || phase == .receiving ? excess(of: entry.client) : []
   }
 
-  /// Notes how many bytes the request of a connection takes now. Returns the connections to close.
-  mutating func hold(_ requestBytes: Int, _ id: ID) -> [ID] {
+  /// Sets how many bytes the request of a connection takes now. Returns the connections to close.
+  mutating func charge(_ requestBytes: Int, _ id: ID) -> [ID] {
     guard var entry = entries[id] else { return [] }
     let difference = requestBytes - entry.requestBytes
     entry.requestBytes = requestBytes

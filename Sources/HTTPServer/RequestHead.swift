@@ -56,7 +56,7 @@ struct RequestHead {
   }
 
   /// About the memory of the target and of ``headers``.
-  var heldBytes: Int { 2 * bytes.count }
+  var chargedBytes: Int { 2 * bytes.count }
 
   /// Returns the fault of the head, or nil. `maximumBytes` is the limit of the whole head.
   func fault(maximumBytes: Int) -> Fault? {

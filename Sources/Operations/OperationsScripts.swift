@@ -219,34 +219,34 @@ enum OperationsScripts {
   ///
   /// Returns 1, also if it was paused already; 0 if there are too many; -1 if it has ended, which its worker writes before
   /// it settles the job.
-  private static let holdScript = RedisScript(
-    keys: ["control", "held", "broadcast"], arguments: ["id", "reason", "most"],
+  private static let pauseBroadcastScript = RedisScript(
+    keys: ["control", "pauses", "broadcast"], arguments: ["id", "reason", "most"],
     """
     \(QueueScripts.changing)
     local known = redis.call('MGET', broadcast)[1] or ''
     for _, state in ipairs({'finished', 'cancelled'}) do
       if string.find(known, '"state":"' .. state .. '"', 1, true) then return -1 end
     end
-    if redis.call('HEXISTS', held, id) == 1 then return 1 end
-    if redis.call('HLEN', held) >= tonumber(most) then return 0 end
-    redis.call('PERSIST', held)
-    redis.call('HSET', held, id, reason)
+    if redis.call('HEXISTS', pauses, id) == 1 then return 1 end
+    if redis.call('HLEN', pauses) >= tonumber(most) then return 0 end
+    redis.call('PERSIST', pauses)
+    redis.call('HSET', pauses, id, reason)
     change(control, 'B', '')
     return 1
     """)
 
-  static func hold(control: String, held: String, broadcast: String, id: String, reason: [UInt8], most: Int)
+  static func pauseBroadcast(control: String, pauses: String, broadcast: String, id: String, reason: [UInt8], most: Int)
     -> RedisCall
   {
-    holdScript.call(keys: control, held, broadcast, arguments: id, reason, most)
+    pauseBroadcastScript.call(keys: control, pauses, broadcast, arguments: id, reason, most)
   }
 
   /// Resumes a broadcast, which is not cancelled any more, and moves its job to the front of the queue. `word` is a seal, for
   /// a queue that has none.
   ///
   /// Returns 1, or 0 if it was not paused. An error if the queue's key is not a list, or the seal's not a string.
-  private static let releaseScript = RedisScript(
-    keys: ["control", "held", "due", "scheduled", "queue", "seal", "cancelled"], arguments: ["id", "word"],
+  private static let resumeBroadcastScript = RedisScript(
+    keys: ["control", "pauses", "due", "scheduled", "queue", "seal", "cancelled"], arguments: ["id", "word"],
     """
     \(QueueScripts.changing)
     \(QueueScripts.unpausing)
@@ -258,14 +258,14 @@ enum OperationsScripts {
     local waits = element and tonumber(score) == \(QueueLimits.withoutDate)
     if waits then advance(due, scheduled, element, queue, seal, word) end
     redis.pcall('ZREM', cancelled, id)
-    return (unpause(control, held, id) or waits) and 1 or 0
+    return (unpause(control, pauses, id) or waits) and 1 or 0
     """)
 
-  static func release(
-    control: String, held: String, due: String, scheduled: String, queue: String, seal: String, cancelled: String,
+  static func resumeBroadcast(
+    control: String, pauses: String, due: String, scheduled: String, queue: String, seal: String, cancelled: String,
     id: String, word: String
   ) -> RedisCall {
-    releaseScript.call(keys: control, held, due, scheduled, queue, seal, cancelled, arguments: id, word)
+    resumeBroadcastScript.call(keys: control, pauses, due, scheduled, queue, seal, cancelled, arguments: id, word)
   }
 
   // MARK: - Reading

@@ -59,7 +59,7 @@ final class BlockedConnection {
   func endWait() { isBlocked = false }
 
   /// The server sent a reply that it should have left out.
-  func noteUnskippedReply() { ignoresSkip = true }
+  func markSkipIgnored() { ignoresSkip = true }
 
   /// Ends the wait through another connection. The wait then brings nothing, or the job that came first.
   func unblock(through other: RedisClient) {

@@ -57,7 +57,7 @@ final class BlockingMove: BlockingClaim {
     case .failure(let error): return .fault(error)
     case .success(let value):
       // The reply of BLMOVE, which should have been left out.
-      if value.bytes != nil { blocked.noteUnskippedReply() }
+      if value.bytes != nil { blocked.markSkipIgnored() }
       guard let answer = ClaimAnswer(value, queue: keys.queue) else { return .lapsed }
       control.take(answer.control, queueIndex: index)
       return answer.isEmpty && !answer.isPaused ? .nothing : .claimed(answer, queueIndex: index)

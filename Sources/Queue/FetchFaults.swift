@@ -32,14 +32,14 @@ final class FetchFaults {
   }
 
   /// A claim by script was answered.
-  func noteClaim(from queueIndex: Int) {
+  func claimed(from queueIndex: Int) {
     wrongTypes.remove(queueIndex)
     guard hasClaimFault else { return }
     hasClaimFault = false
     log.info("claiming from Redis works again")
   }
 
-  func noteClaimFailure(_ error: RedisError) {
+  func claimFailed(_ error: RedisError) {
     if error.isRefusal, !hasClaimFault {
       hasClaimFault = true
       log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
@@ -48,10 +48,10 @@ final class FetchFaults {
   }
 
   /// A wait in Redis was answered.
-  func noteWait() { hasWaitFault = false }
+  func waited() { hasWaitFault = false }
 
   /// Redis refuses to let a connection wait while its memory is full. Claims by script continue.
-  func noteWaitFailure(_ error: RedisError) {
+  func waitFailed(_ error: RedisError) {
     if error.isRefusal, !hasWaitFault, !hasClaimFault {
       log.warn("waiting for jobs in Redis failed; polling instead", ["error": .init("\(error)")])
     }

@@ -138,20 +138,20 @@ final class Fetcher {
         failClaim(asked: asked)
         return takeLapse()
       }
-      faults.noteClaim(from: queueIndex)
+      faults.claimed(from: queueIndex)
       accept(answer, queueIndex: queueIndex, asked: asked, worker: worker)
     case .failure(let error) where error.isWrongType:
       faults.passOver(queueIndex)
       accept(ClaimAnswer(elements: []), queueIndex: queueIndex, asked: asked, worker: worker)
     case .failure(let error):
       failClaim(asked: asked)
-      faults.noteClaimFailure(error)
+      faults.claimFailed(error)
     }
   }
 
   private func accept(_ answer: ClaimAnswer, queueIndex: Int, asked: Int, worker: String) {
     context.control.take(answer.control, queueIndex: queueIndex)
-    context.noteBurials(answer, queueIndex: queueIndex)
+    context.reportBurials(answer, queueIndex: queueIndex)
     let count = answer.elements.count
     let mayHaveMore = count >= asked || answer.hasMore
     let action = plan.finishClaim(count: count, hasMore: answer.hasMore)
@@ -209,8 +209,8 @@ final class Fetcher {
   private func takeResult(_ result: BlockingClaimResult, of wait: any BlockingClaim, worker: String) {
     switch result {
     case .claimed(let answer, let queueIndex):
-      if answer.isStuck { faults.pause() } else { faults.noteWait() }
-      context.noteBurials(answer, queueIndex: queueIndex)
+      if answer.isStuck { faults.pause() } else { faults.waited() }
+      context.reportBurials(answer, queueIndex: queueIndex)
       plan.expectJobs()
       if answer.elements.isEmpty {
         context.permits.release()
@@ -219,7 +219,7 @@ final class Fetcher {
       }
       scheduleTurn()
     case .nothing:
-      faults.noteWait()
+      faults.waited()
       context.permits.release()
       if wait.blocked.hasEndedEarly { faults.pause() }
       // There may be fewer permits than queues: each wait that brings nothing is followed by a look at all of them.
@@ -231,7 +231,7 @@ final class Fetcher {
     case .fault(let error):
       context.permits.release()
       plan.expectJobs()
-      guard error.isWrongType else { return faults.noteWaitFailure(error) }
+      guard error.isWrongType else { return faults.waitFailed(error) }
       // BRPOP does not report which of its keys is not a list; the claiming script does.
       if let queueIndex = wait.queueIndex { faults.passOver(queueIndex) }
       faults.pause()

@@ -150,7 +150,7 @@ public final class JobQueue {
   public func write(_ record: Settlement.Record, nonce: String? = nil, queue: String) {
     SeparateRecords(connection: context.connection).write(Settlement(.acknowledge, record: record), nonce: nonce) {
       [context] result in
-      if case .success(false) = result { context.warnings.noteKeptRecord(id: record.jobID, queue: queue) }
+      if case .success(false) = result { context.warnings.warnOfKeptRecord(id: record.jobID, queue: queue) }
     }
   }
 
@@ -304,7 +304,7 @@ extension JobQueue {
     let keys = queues[queueIndex]
     let locators = jobs.map { $0.replaces ? keys.due($0.id) : keys.cancelled }
     let call = QueueScripts.screen(
-      cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
+      cancelled: keys.cancelled, pauses: keys.pauses, scheduled: keys.scheduled, locators: RedisList(locators),
       ids: RedisList(jobs.map(\.id)))
     context.connection.send(call) { result in
       completion(result.map { value in (value.array ?? []).map { $0.integer.flatMap(Screening.init) ?? .go } })
@@ -319,12 +319,12 @@ extension JobQueue {
   }
 
   /// Publishes what a broadcast does, for operators.
-  public func note(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
+  public func writeState(_ state: BroadcastEntry.State, ofBroadcast id: String, app: String, claim: Claim) {
     let keys = queues[claim.queueIndex]
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: app, state: state, startedAt: claim.claimedAt, changedAt: Clock.unixMilliseconds,
       worker: lease.name.value, nonce: claim.envelope.nonce ?? "")
-    context.connection.send(entry.noting(keys)) { _ in }
+    context.connection.send(entry.writing(keys)) { _ in }
   }
 }
 

@@ -103,7 +103,7 @@ public final class Lease {
       connection.send(call) { [weak self] result in
         guard let self, worker == name.value else { return }
         guard case .success(let value) = result, let answer = HeartbeatAnswer(value) else {
-          return noteRefusal(result, index)
+          return warnOfRefusal(result, index)
         }
         take(answer, queueIndex: index)
         guard answer.state != .fenced else { return }
@@ -114,18 +114,18 @@ public final class Lease {
   }
 
   /// A lost connection logs itself.
-  private func noteRefusal(_ result: Result<RedisValue, RedisError>, _ queueIndex: Int) {
+  private func warnOfRefusal(_ result: Result<RedisValue, RedisError>, _ queueIndex: Int) {
     let queue = queues[queueIndex].queue
     switch result {
-    case .success: refusals.note((queue, "not that of the script"))
-    case .failure(let error): if error.isRefusal { refusals.note((queue, "\(error)")) }
+    case .success: refusals.warn((queue, "not that of the script"))
+    case .failure(let error): if error.isRefusal { refusals.warn((queue, "\(error)")) }
     }
   }
 
   private func take(_ answer: HeartbeatAnswer, queueIndex: Int) {
     seals[queueIndex] = answer.seal ?? seals[queueIndex]
     switch answer.state {
-    case .held: onEvent?(.inflight(queueIndex: queueIndex, length: answer.inflightLength))
+    case .renewed: onEvent?(.inflight(queueIndex: queueIndex, length: answer.inflightLength))
     case .forgotten: onEvent?(.forgotten(queueIndex: queueIndex))
     case .fenced: fence()
     }

@@ -66,7 +66,7 @@ struct HeartbeatAnswer: Equatable {
   enum State: Int64 {
     /// The worker was taken for dead and its jobs were moved back to the queue.
     case fenced = 0
-    case held = 1
+    case renewed = 1
     /// Redis has lost its data, the in-flight list included.
     case forgotten = 2
   }

@@ -46,8 +46,8 @@ final class QueueContext {
   func emit(_ event: QueueEvent) { onEvent?(event) }
 
   /// Counts and reports the jobs that a claiming script has buried.
-  func noteBurials(_ answer: ClaimAnswer, queueIndex: Int) {
-    warnings.noteBurials(answer, queues[queueIndex])
+  func reportBurials(_ answer: ClaimAnswer, queueIndex: Int) {
+    warnings.warnOfBurials(answer, queues[queueIndex])
     guard !answer.oversized.isEmpty else { return }
     emit(.oversized(answer.oversized))
   }

@@ -22,7 +22,7 @@ public struct QueueKeys: Sendable, Equatable {
   public let cancelled: String
   /// Hash: by the ids of paused broadcasts, JSON that says since when, by whom and why. Their jobs are in ``scheduled``, behind
   /// every date.
-  public let held: String
+  public let pauses: String
   /// Hash: where an earlier version kept the jobs of paused broadcasts, by id and nonce.
   public let pausedJobs: String
   /// Set of the workers that claim no more jobs.
@@ -46,7 +46,7 @@ public struct QueueKeys: Sendable, Equatable {
     seal = prefix + "seal"
     control = prefix + "control"
     cancelled = prefix + "cancelled"
-    held = prefix + "held"
+    pauses = prefix + "held"
     pausedJobs = prefix + "paused"
     drained = prefix + "drained"
     broadcasts = prefix + "broadcasts"

@@ -24,9 +24,9 @@ package enum QueueScripts {
 
   /// What a worker loads into Redis when it connects.
   static let all = [
-    claimScript, unansweredScript, acknowledgeScript, finishScript, moveScript, handBackScript, separateRecordScript,
+    claimScript, ghostClaimsScript, acknowledgeScript, finishScript, moveScript, handBackScript, separateRecordScript,
     heartbeatScript, leaveScript, handBackAllScript, reapScript, promoteScript, commitProgressScript,
-    clearProgressScript, keepNotificationScript, oldestScript, screenScript, noteBroadcastScript,
+    clearProgressScript, keepNotificationScript, oldestScript, screenScript, writeBroadcastScript,
   ]
 
   // MARK: - Claiming
@@ -66,7 +66,7 @@ package enum QueueScripts {
       return {{2, asked}, 0, {}}
     end
     \(burying)
-    \(holding)
+    \(startingJobs)
     if landed and left == 0 then
       redis.call('LLEN', queue)
       redis.call('LMOVE', source, source, 'LEFT', 'LEFT')
@@ -109,7 +109,7 @@ package enum QueueScripts {
       if bytes >= \(QueueLimits.claimBytes) or state ~= 0 and not landed then break end
       chunk = math.min(chunk * 2, \(QueueLimits.claimChunk))
     end
-    local refusal = n > 0 and mode ~= 'at-most-once' and hold(marker, jobs, n + 3)
+    local refusal = n > 0 and mode ~= 'at-most-once' and putInFlight(marker, jobs, n + 3)
     if refusal then return refusal end
     jobs[1], jobs[2] = asked and {state, asked} or state, dropped
     if buried[1] then collectgarbage() end
@@ -141,10 +141,10 @@ package enum QueueScripts {
   /// Lists up to `most` elements of the in-flight list that are not known, oldest first.
   ///
   /// `nonces`: the known ones, separated by spaces: a worker may know more than a request may have arguments.
-  private static let unansweredScript = RedisScript(
+  private static let ghostClaimsScript = RedisScript(
     keys: ["inflight"], arguments: ["most", "nonces"],
     """
-    local known, unanswered, bytes = {}, {}, 0
+    local known, ghosts, bytes = {}, {}, 0
     for nonce in string.gmatch(nonces, '%S+') do known[nonce] = (known[nonce] or 0) + 1 end
     local first = redis.call('LLEN', inflight) - 1
     while first >= 0 do
@@ -154,28 +154,28 @@ package enum QueueScripts {
         if (known[nonce] or 0) > 0 then
           known[nonce] = known[nonce] - 1
         else
-          unanswered[#unanswered + 1] = some[i]
+          ghosts[#ghosts + 1] = some[i]
           bytes = bytes + #some[i]
-          if #unanswered >= tonumber(most) or bytes >= \(QueueLimits.claimBytes) then return unanswered end
+          if #ghosts >= tonumber(most) or bytes >= \(QueueLimits.claimBytes) then return ghosts end
         end
       end
       first = first - \(QueueLimits.claimChunk)
     end
-    return unanswered
+    return ghosts
     """)
 
-  static func unanswered(inflight: String, most: Int, nonces: String) -> RedisCall {
-    unansweredScript.call(keys: inflight, arguments: most, nonces)
+  static func ghostClaims(inflight: String, most: Int, nonces: String) -> RedisCall {
+    ghostClaimsScript.call(keys: inflight, arguments: most, nonces)
   }
 
-  /// Lua: `hold(marker, jobs, last)` makes the jobs 4 to `last` in flight. If the key holds another type, they go back to where
+  /// Lua: `putInFlight(marker, jobs, last)` makes the jobs 4 to `last` in flight. If the key holds another type, they go back to where
   /// they came from, and the error is returned.
-  private static let holding = """
-    local function hold(marker, jobs, last)
-      local held = redis.pcall('LPUSH', inflight, unpack(jobs, 4, last))
-      if type(held) ~= 'table' then return false end
+  private static let startingJobs = """
+    local function putInFlight(marker, jobs, last)
+      local done = redis.pcall('LPUSH', inflight, unpack(jobs, 4, last))
+      if type(done) ~= 'table' then return false end
       for k = last, 4, -1 do redis.call('RPUSH', source, marker .. jobs[k]) end
-      return held
+      return done
     end
     """
 
@@ -232,17 +232,17 @@ package enum QueueScripts {
   ///
   /// Returns of each job 0, 1 if it is cancelled, or 2 if an operator has paused it.
   private static let screenScript = RedisScript(
-    keys: ["cancelled", "held", "scheduled", "locators..."], arguments: ["ids..."],
+    keys: ["cancelled", "pauses", "scheduled", "locators..."], arguments: ["ids..."],
     """
     \(locating)
     local answer, left, gone = {}, redis.call('ZCARD', scheduled), {}
-    local marks, holds = redis.call('ZCARD', cancelled) > 0, redis.call('EXISTS', held) == 1
+    local marks, isAnyPaused = redis.call('ZCARD', cancelled) > 0, redis.call('EXISTS', pauses) == 1
     for i, id in ipairs(ARGV) do
       local due = KEYS[locators + i]
       answer[i] = 0
       if marks and redis.call('ZSCORE', cancelled, id) then
         answer[i] = 1
-      elseif holds and redis.call('HEXISTS', held, id) == 1 then
+      elseif isAnyPaused and redis.call('HEXISTS', pauses, id) == 1 then
         answer[i] = 2
       end
       if answer[i] == 0 and due ~= cancelled and left > 0 and not gone[due] then
@@ -257,10 +257,10 @@ package enum QueueScripts {
     return answer
     """)
 
-  static func screen(cancelled: String, held: String, scheduled: String, locators: RedisList, ids: RedisList)
+  static func screen(cancelled: String, pauses: String, scheduled: String, locators: RedisList, ids: RedisList)
     -> RedisCall
   {
-    screenScript.call(keys: cancelled, held, scheduled, locators, arguments: ids)
+    screenScript.call(keys: cancelled, pauses, scheduled, locators, arguments: ids)
   }
 
   // MARK: - Settling: the ways in which a job leaves a worker. A job that is not in the in-flight list stays as it is.
@@ -356,7 +356,7 @@ package enum QueueScripts {
   ///
   /// - `target`, `moved`: the set, and the element in it.
   /// - `score`, `delay`: its score in unix ms; if that is empty, the delay in ms from now.
-  /// - `held`, `paused`: the paused broadcasts, and the id of one that is kept without a date; or empty. If it was resumed
+  /// - `pauses`, `paused`: the paused broadcasts, and the id of one that is kept without a date; or empty. If it was resumed
   ///   meanwhile, it is due at once.
   /// - `due`, `letter`, `head`, `outlives`: the locator, its letter, the beginning of `moved`, and how long the locator
   ///   outlives the due time in ms. `due` may be `inflight` for none.
@@ -366,7 +366,7 @@ package enum QueueScripts {
   ///
   /// Returns a ``SettleAnswer``.
   private static let moveScript = RedisScript(
-    keys: ["inflight", "target", "held", "due", "replaced", "control"] + leftKeys,
+    keys: ["inflight", "target", "pauses", "due", "replaced", "control"] + leftKeys,
     arguments: ["mode", "element", "moved", "score", "delay", "paused", "letter", "head", "outlives", "most"]
       + leftArguments,
     """
@@ -381,7 +381,7 @@ package enum QueueScripts {
     if not take() then return 0 end
     \(RedisScript.clock)
     if score == '' then score = string.format('%.0f', now + delay) end
-    if paused ~= '' and redis.pcall('HEXISTS', held, paused) ~= 1 then score = string.format('%.0f', now) end
+    if paused ~= '' and redis.pcall('HEXISTS', pauses, paused) ~= 1 then score = string.format('%.0f', now) end
     local refused = put('ZADD', target, score, moved)
     if refused then return refused end
     if before and before ~= moved then redis.call('ZREM', replaced, before) end
@@ -398,13 +398,13 @@ package enum QueueScripts {
     """)
 
   static func move(
-    inflight: String, target: String, held: String, due: String, replaced: String, control: String, record: String,
+    inflight: String, target: String, pauses: String, due: String, replaced: String, control: String, record: String,
     reply: String, stream: String, readers: RedisList, mode: String, element: [UInt8], moved: [UInt8], score: String,
     delay: Int64, paused: String, letter: String, head: [UInt8], outlives: Int64, most: String, json: [UInt8],
     ttl: Int64, author: String, notifications: [UInt8], events: [UInt8]
   ) -> RedisCall {
     moveScript.call(
-      keys: inflight, target, held, due, replaced, control, record, reply, stream, readers, arguments: mode, element,
+      keys: inflight, target, pauses, due, replaced, control, record, reply, stream, readers, arguments: mode, element,
       moved, score, delay, paused, letter, head, outlives, most, json, ttl, author, notifications, events)
   }
 
@@ -768,20 +768,20 @@ package enum QueueScripts {
         refused = place(landing, job, 'RPUSH', queue, job)
         back = back + 1
       else
-        local held = redis.call('LPOP', inflight)
-        if not held then break end
-        job = held
+        local element = redis.call('LPOP', inflight)
+        if not element then break end
+        job = element
         local _, last, count = string.find(job, '^MARTLET1 (%d+) ')
         local _, first, state = string.find(job, '^MARTLET1 %d+ %d+ %S+ (%d+)\\n')
         count = tonumber(count or 0) + 1
         if last then job = 'MARTLET1 ' .. count .. ' ' .. string.sub(job, last + 1) end
         if count > tonumber(crashes) then
-          refused = place(inflight, held, 'ZADD', dead, at, head .. job)
+          refused = place(inflight, element, 'ZADD', dead, at, head .. job)
           buried = buried + 1
           letters[buried] = string.sub(job, 1, (first or 0) + (state or 0) + \(QueueLimits.buriedBeginning))
         else
           if last then job = '\(Seal.marker)' .. word .. ' ' .. job end
-          refused = place(inflight, held, 'RPUSH', queue, job)
+          refused = place(inflight, element, 'RPUSH', queue, job)
           back = back + 1
         end
       end
@@ -984,8 +984,8 @@ package enum QueueScripts {
   /// - `entry`, `ttl`, `at`: JSON of ``BroadcastEntry``, its TTL in ms, and the time in unix ms.
   /// - `most`: entries of `latest` at most.
   /// - `hasEnded`: 1 or 0.
-  private static let noteBroadcastScript = RedisScript(
-    keys: ["latest", "broadcast", "control", "held"], arguments: ["id", "entry", "ttl", "at", "most", "hasEnded"],
+  private static let writeBroadcastScript = RedisScript(
+    keys: ["latest", "broadcast", "control", "pauses"], arguments: ["id", "entry", "ttl", "at", "most", "hasEnded"],
     """
     \(changing)
     \(unpausing)
@@ -996,15 +996,16 @@ package enum QueueScripts {
     redis.call('SET', broadcast, entry, 'PX', ttl)
     redis.call('ZADD', latest, at, id)
     redis.call('ZREMRANGEBYRANK', latest, 0, -1 - most)
-    if hasEnded == '1' then unpause(control, held, id) end
+    if hasEnded == '1' then unpause(control, pauses, id) end
     return 1
     """)
 
-  static func noteBroadcast(
-    latest: String, broadcast: String, control: String, held: String, id: String, entry: [UInt8], ttl: Int64, at: Int64,
+  static func writeBroadcast(
+    latest: String, broadcast: String, control: String, pauses: String, id: String, entry: [UInt8], ttl: Int64,
+    at: Int64,
     most: Int, hasEnded: Int
   ) -> RedisCall {
-    noteBroadcastScript.call(keys: latest, broadcast, control, held, arguments: id, entry, ttl, at, most, hasEnded)
+    writeBroadcastScript.call(keys: latest, broadcast, control, pauses, arguments: id, entry, ttl, at, most, hasEnded)
   }
 
   // MARK: - Control: the marks by which operators steer a queue
@@ -1036,11 +1037,11 @@ package enum QueueScripts {
     end
     """
 
-  /// Lua: `unpause(control, held, id)` removes the pause of a broadcast. Returns whether there was one. Needs ``changing``.
+  /// Lua: `unpause(control, pauses, id)` removes the pause of a broadcast. Returns whether there was one. Needs ``changing``.
   package static let unpausing = """
-    local function unpause(control, held, id)
-      local count = redis.pcall('HLEN', held)
-      if redis.pcall('HDEL', held, id) ~= 1 then return false end
+    local function unpause(control, pauses, id)
+      local count = redis.pcall('HLEN', pauses)
+      if redis.pcall('HDEL', pauses, id) ~= 1 then return false end
       if count == 1 then change(control, '', 'B') else change(control, 'B', '') end
       return true
     end

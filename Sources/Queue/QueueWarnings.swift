@@ -40,35 +40,35 @@ final class QueueWarnings {
     }
   }
 
-  func noteBurials(_ answer: ClaimAnswer, _ keys: QueueKeys) {
+  func warnOfBurials(_ answer: ClaimAnswer, _ keys: QueueKeys) {
     metrics.buried.increment(by: answer.oversized.count)
-    for job in answer.oversized { oversized.note((keys.queue, job.size)) }
-    noteDroppedLetters(answer.droppedLetters, keys)
-    if answer.isStuck { noteWrongType(keys.dead) }
+    for job in answer.oversized { oversized.warn((keys.queue, job.size)) }
+    warnOfDroppedLetters(answer.droppedLetters, keys)
+    if answer.isStuck { warnOfWrongType(keys.dead) }
   }
 
   /// `count` dead letters were deleted because there were too many.
-  func noteDroppedLetters(_ count: Int, _ keys: QueueKeys) {
+  func warnOfDroppedLetters(_ count: Int, _ keys: QueueKeys) {
     guard count > 0 else { return }
     metrics.droppedLetters.increment(by: count)
-    droppedLetters.note(keys.queue, count: count)
+    droppedLetters.warn(keys.queue, count: count)
   }
 
   /// The record of a job was not written because another job with the same id has one.
-  func noteKeptRecord(id: String, queue: String) {
+  func warnOfKeptRecord(id: String, queue: String) {
     metrics.keptRecords.increment()
-    keptRecords.note((id, queue))
+    keptRecords.warn((id, queue))
   }
 
   /// A result was not pushed to the reply list `key`.
-  func noteForbiddenReply(_ key: String) { forbiddenReplies.note(key) }
+  func warnOfForbiddenReply(_ key: String) { forbiddenReplies.warn(key) }
 
-  func noteWrongType(_ key: String) {
+  func warnOfWrongType(_ key: String) {
     guard wrongTypes.insert(key).inserted else { return }
     log.error(
       "a queue key holds another type, or may not be written; its jobs wait until that has ended", ["key": .init(key)])
   }
 
   /// The key has its type again.
-  func noteRightType(_ key: String) { wrongTypes.remove(key) }
+  func clearWrongType(_ key: String) { wrongTypes.remove(key) }
 }

@@ -57,12 +57,12 @@ final class Reaper {
       context.metrics.reaped.increment(by: back)
       context.metrics.buried.increment(by: buried)
       if buried > 0 {
-        noteBurials(
+        reportBurials(
           (parts[4].array?.compactMap(\.bytes) ?? []).map {
             CrashedJob(beginning: $0, worker: worker, queue: keys.queue)
           }, keys, at: now)
       }
-      context.warnings.noteDroppedLetters(dropped, keys)
+      context.warnings.warnOfDroppedLetters(dropped, keys)
       let moved = moved + back + buried
       guard left == 0 else { return reap(worker, keys, moved: moved) }
       context.metrics.reapedWorkers[keys.queue].increment()
@@ -74,7 +74,7 @@ final class Reaper {
 
   /// Writes the events of buried jobs, and lets the worker write their records.
   /// If this worker ends just now, nothing of this is done.
-  private func noteBurials(_ jobs: [CrashedJob], _ keys: QueueKeys, at now: Int64) {
+  private func reportBurials(_ jobs: [CrashedJob], _ keys: QueueKeys, at now: Int64) {
     context.events?.append(
       jobs.map {
         .dead(EventJob(id: $0.id, queue: $0.queue), reason: $0.reason, attempts: $0.attempts, at: now)

@@ -2,11 +2,11 @@ import EventLoop
 import Redis
 import Telemetry
 
-/// Finds unanswered claims: jobs in the in-flight list of this living worker whose claim was never answered. No reaper
+/// Finds ghost claims: jobs in the in-flight list of this living worker whose claim was never answered. No reaper
 /// looks there.
 ///
 /// Each heartbeat brings the length of the in-flight and the landing list, in order with claims and settlements. A
-/// length that is too long twice in a row means unanswered claims. The connection whose answer may only be late is
+/// length that is too long twice in a row means ghost claims. The connection whose answer may only be late is
 /// dropped before they are adopted.
 @EventLoop
 final class Reconciler {
@@ -50,7 +50,7 @@ final class Reconciler {
     )
     context.connection.send(call) { [context] result in
       guard case .success(let value) = result, let answer = ClaimAnswer(value, queue: keys.queue) else { return }
-      context.noteBurials(answer, queueIndex: queueIndex)
+      context.reportBurials(answer, queueIndex: queueIndex)
     }
   }
 
@@ -58,7 +58,7 @@ final class Reconciler {
     let worker = context.lease.name.value
     let known = context.ledger.outstanding(queueIndex: queueIndex).compactMap(\.envelope.nonce)
     let lastKnown = context.ledger.lastSerial
-    let call = QueueScripts.unanswered(
+    let call = QueueScripts.ghostClaims(
       inflight: context.queues[queueIndex].inflight(worker), most: room, nonces: known.joined(separator: " "))
     context.connection.send(call) { [weak self, context] result in
       guard let self, worker == context.lease.name.value, case .success(.array(let values)) = result else {
@@ -66,18 +66,18 @@ final class Reconciler {
       }
       // Claims that were answered after the script was sent.
       let answered = context.ledger.outstanding(queueIndex: queueIndex).filter { $0.serial > lastKnown }.map(\.element)
-      let unanswered = values.compactMap(\.bytes).filter { !answered.contains($0) }
-      context.permits.release(room - unanswered.count)
-      adopt(unanswered, queueIndex: queueIndex)
+      let ghosts = values.compactMap(\.bytes).filter { !answered.contains($0) }
+      context.permits.release(room - ghosts.count)
+      adopt(ghosts, queueIndex: queueIndex)
     }
   }
 
-  private func adopt(_ unanswered: [[UInt8]], queueIndex: Int) {
-    guard !unanswered.isEmpty else { return }
-    context.metrics.ghostClaims.increment(by: unanswered.count)
+  private func adopt(_ ghosts: [[UInt8]], queueIndex: Int) {
+    guard !ghosts.isEmpty else { return }
+    context.metrics.ghostClaims.increment(by: ghosts.count)
     context.log.warn(
       "adopted jobs whose claim was never answered",
-      ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(unanswered.count)])
-    context.deliver(unanswered, queueIndex: queueIndex, areInOrder: false)
+      ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(ghosts.count)])
+    context.deliver(ghosts, queueIndex: queueIndex, areInOrder: false)
   }
 }

@@ -159,7 +159,7 @@ extension Settlement {
     let isDead = move.place == .dead
     let left = Left(self, none: none, replyTo: replyTo, events: events)
     return QueueScripts.move(
-      inflight: none, target: exit.target(keys) ?? none, held: keys.held,
+      inflight: none, target: exit.target(keys) ?? none, pauses: keys.pauses,
       due: locator.map { keys.due($0.jobID) } ?? none, replaced: move.replaces ? keys.scheduled : none,
       control: move.isUnderProducersID ? keys.control : none, record: left.record, reply: left.reply,
       stream: left.stream, readers: left.readers, mode: mode.rawValue, element: claim.element, moved: element,

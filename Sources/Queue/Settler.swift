@@ -63,9 +63,9 @@ final class Settler {
     records.write(entry.settlement, nonce: entry.claim.envelope.nonce) { [self] result in
       switch result {
       case .success(let isWritten):
-        if !isWritten { noteKeptRecord(of: entry) }
-        entry.noteRecorded()
-        noteRecovery()
+        if !isWritten { countKeptRecord(of: entry) }
+        entry.countRecorded()
+        logRecovery()
         guard !entry.claim.isFenced else { return }
         backlog.append(entry)
         scheduleFlush()
@@ -92,11 +92,11 @@ final class Settler {
 
   private func finish(_ batch: AcknowledgeBatch, _ answer: AcknowledgeAnswer) {
     for (place, entry) in batch.entries.enumerated() {
-      if answer.keptRecords.contains(place) { noteKeptRecord(of: entry) }
+      if answer.keptRecords.contains(place) { countKeptRecord(of: entry) }
       end(entry, isMissing: answer.missing.contains(place))
     }
-    noteLeftOut(answer.refusal)
-    noteRecovery()
+    countLeftOut(answer.refusal)
+    logRecovery()
     context.emit(.progress)
   }
 
@@ -117,7 +117,7 @@ final class Settler {
     context.connection.send(call) { [self] result in
       switch result {
       case .success(let answer):
-        note(omission, of: settlement, refusal)
+        warnOf(omission, of: settlement, refusal)
         finish(entry, SettleAnswer(answer), events: events)
       case .failure(let error):
         // The producer's choice of a key must not keep the job here, and neither must an event.
@@ -129,28 +129,28 @@ final class Settler {
     }
   }
 
-  private func note(_ omission: SettlementOmission, of settlement: Settlement, _ refusal: String) {
+  private func warnOf(_ omission: SettlementOmission, of settlement: Settlement, _ refusal: String) {
     if omission.hasEvents { context.events?.refuse(settlement.events.count, refusal) }
-    if omission.hasReply, let reply = settlement.replyTo { context.warnings.noteForbiddenReply(reply) }
+    if omission.hasReply, let reply = settlement.replyTo { context.warnings.warnOfForbiddenReply(reply) }
   }
 
   private func finish(_ entry: PendingSettlement, _ answer: SettleAnswer, events: [Event]) {
     let target = entry.settlement.exit.target(context.queues[entry.claim.queueIndex])
     switch answer {
     case .wrongType:
-      if let target { context.warnings.noteWrongType(target) }
+      if let target { context.warnings.warnOfWrongType(target) }
       return keep(CollectionOfOne(entry), after: nil)
     case .missing: end(entry, isMissing: true)
     case .settled(let droppedLetters, let keptRecord, let refusedEvents, let refusedRecord):
-      note(events, refused: refusedEvents)
-      noteLeftOut(refusedRecord)
-      if keptRecord { noteKeptRecord(of: entry) }
+      count(events, refused: refusedEvents)
+      countLeftOut(refusedRecord)
+      if keptRecord { countKeptRecord(of: entry) }
       count(entry.settlement.exit)
-      context.warnings.noteDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
+      context.warnings.warnOfDroppedLetters(droppedLetters, context.queues[entry.claim.queueIndex])
       end(entry, isMissing: false)
     }
-    if let target { context.warnings.noteRightType(target) }
-    noteRecovery()
+    if let target { context.warnings.clearWrongType(target) }
+    logRecovery()
     context.emit(.progress)
   }
 
@@ -173,25 +173,25 @@ final class Settler {
     scheduleRetry()
   }
 
-  private func noteRecovery() {
+  private func logRecovery() {
     guard hasFault else { return }
     hasFault = false
     context.log.info("Redis accepts settlements again")
   }
 
-  private func noteKeptRecord(of entry: PendingSettlement) {
+  private func countKeptRecord(of entry: PendingSettlement) {
     guard let id = entry.settlement.record?.jobID else { return }
-    context.warnings.noteKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
+    context.warnings.warnOfKeptRecord(id: id, queue: context.queues[entry.claim.queueIndex].queue)
   }
 
   /// Redis refused records of jobs that have left.
-  private func noteLeftOut(_ refusal: String?) {
+  private func countLeftOut(_ refusal: String?) {
     if let refusal { context.connection.instruments?.record(RedisReplyError(message: refusal)) }
   }
 
-  private func note(_ events: [Event], refused error: String?) {
+  private func count(_ events: [Event], refused error: String?) {
     guard !events.isEmpty else { return }
-    guard let error else { return context.events?.noteWritten(events.map(\.type)) ?? () }
+    guard let error else { return context.events?.countWritten(events.map(\.type)) ?? () }
     context.events?.refuse(events.count, error)
   }
 
@@ -240,7 +240,7 @@ final class PendingSettlement {
   }
 
   /// The records were written (``SeparateRecords``): only the job itself is left to settle.
-  func noteRecorded() {
+  func countRecorded() {
     let old = settlement
     settlement = Settlement(old.exit, as: old.element, at: old.at, locator: old.locator)
   }

@@ -35,11 +35,11 @@ public final class RedisInstruments {
   package func record(_ error: RedisReplyError) {
     let code = error.cause
     if RedisInstruments.codes.contains(code) { refusals[code].increment() }
-    if code == "NOPERM" { noteMissingRight(error.message) }
+    if code == "NOPERM" { warnOfMissingRight(error.message) }
   }
 
   /// Operators may take a right away at any time, and no connection is closed for that.
-  private func noteMissingRight(_ reason: String) {
+  private func warnOfMissingRight(_ reason: String) {
     let now = Clock.monotonicNanoseconds
     forbidden = (reason, now)
     guard told.tells(reason, at: now) else { return }

@@ -17,7 +17,7 @@ public final class ThrottledWarning<Detail> {
   /// Whether nothing has happened for an interval.
   public var isQuiet: Bool { timer == nil }
 
-  public func note(_ detail: Detail, count: Int = 1) {
+  public func warn(_ detail: Detail, count: Int = 1) {
     self.count += count
     last = detail
     if timer == nil { writeOut() }

@@ -27,7 +27,7 @@ struct RequestBudgetTests {
 
     func open(_ id: UInt, client: String?, hasTLS: Bool) -> [UInt] { budget.open(id, client: client, hasTLS: hasTLS) }
     func enter(_ phase: RequestBudget.Phase, _ id: UInt) -> [UInt] { budget.enter(phase, id) }
-    func hold(_ bytes: Int, _ id: UInt) -> [UInt] { budget.hold(bytes, id) }
+    func charge(_ bytes: Int, _ id: UInt) -> [UInt] { budget.charge(bytes, id) }
     func close(_ id: UInt) { budget.close(id) }
     func reduce(to count: Int) -> [UInt] { budget.reduce(to: count) }
     func endsWave() -> Bool { budget.endsWave() }
@@ -36,18 +36,18 @@ struct RequestBudgetTests {
   @Test func `what is closed or answered takes nothing`() {
     let budget = budget(connections: 4, bytes: 100_000)
     #expect(budget.open(1, client: "a", hasTLS: false) == [])
-    #expect(budget.hold(50_000, 1) == [])
+    #expect(budget.charge(50_000, 1) == [])
     #expect(budget.enter(.answering, 1) == [])
     #expect(budget.bytes == Self.own + 50_000)
     #expect(budget.enter(.waiting, 1) == [])
     #expect(budget.bytes == Self.own)
     #expect(budget.enter(.receiving, 1) == [])
-    #expect(budget.hold(10, 1) == [])
+    #expect(budget.charge(10, 1) == [])
     budget.close(1)
     budget.close(1)
     #expect(budget.bytes == 0)
     #expect(budget.connections == 0)
-    #expect(budget.enter(.waiting, 1) == [] && budget.hold(10, 1) == [])
+    #expect(budget.enter(.waiting, 1) == [] && budget.charge(10, 1) == [])
     #expect(budget.bytes == 0)
   }
 
@@ -55,20 +55,20 @@ struct RequestBudgetTests {
     let budget = budget(connections: 6, bytes: 100_000)
     for id in 1...4 as ClosedRange<UInt> { _ = budget.open(id, client: "many", hasTLS: false) }
     _ = budget.open(5, client: "victim", hasTLS: false)
-    #expect(budget.hold(1000, 5) == [])
-    for id in 1...3 as ClosedRange<UInt> { #expect(budget.hold(30_000 + Int(id), id) == []) }
-    #expect(budget.hold(60_000, 4) == [4])
+    #expect(budget.charge(1000, 5) == [])
+    for id in 1...3 as ClosedRange<UInt> { #expect(budget.charge(30_000 + Int(id), id) == []) }
+    #expect(budget.charge(60_000, 4) == [4])
     #expect(budget.bytes < 6 * Self.own + 100_000)
   }
 
   @Test func `many clients with one large request each do not close a small one`() {
     let budget = budget(connections: 20, bytes: 500_000)
     _ = budget.open(1000, client: "victim", hasTLS: false)
-    #expect(budget.hold(500, 1000) == [])
+    #expect(budget.charge(500, 1000) == [])
     var closed: [RequestBudget.ID] = []
     for id in 1...19 as ClosedRange<UInt> {
       closed += budget.open(id, client: "client \(id)", hasTLS: false)
-      closed += budget.hold(64_900, id)
+      closed += budget.charge(64_900, id)
     }
     #expect(!closed.isEmpty && !closed.contains(1000))
   }
@@ -83,16 +83,16 @@ struct RequestBudgetTests {
     #expect(closed == [])
     #expect(budget.open(20, client: "victim", hasTLS: false) == [])
     // The longest waiting ones.
-    #expect(budget.hold(2000, 20) == [1, 2])
+    #expect(budget.charge(2000, 20) == [1, 2])
   }
 
   @Test func `a complete request stays`() {
     let budget = budget(connections: 2, bytes: 60_000)
     _ = budget.open(1, client: "a", hasTLS: false)
-    #expect(budget.hold(60_000, 1) == [])
+    #expect(budget.charge(60_000, 1) == [])
     #expect(budget.enter(.answering, 1) == [])
     #expect(budget.open(2, client: "b", hasTLS: false) == [])
-    #expect(budget.hold(100, 2) == [2])
+    #expect(budget.charge(100, 2) == [2])
   }
 
   @Test func `a client has a share of the requests that have not arrived, and loses the oldest`() {

@@ -21,12 +21,12 @@ struct ControlWatchTests {
   }
 
   @Test func `jobs that were claimed with one that is scheduled are looked up, and those of the next claim are not`() {
-    watch.noteScheduledID(queueIndex: 1)
+    watch.addScheduling(queueIndex: 1)
     #expect(watch.mustScreen(queueIndex: 1))
     #expect(watch.has(.scheduledIDs, queueIndex: 1))
     watch.take(state("1 C"), queueIndex: 1)
     #expect(!watch.has(.scheduledIDs, queueIndex: 1))
-    watch.noteScheduledID(queueIndex: 1)
+    watch.addScheduling(queueIndex: 1)
     #expect(watch.has(.scheduledIDs, queueIndex: 1))
     watch.take(nil, queueIndex: 1)
     #expect(!watch.mustScreen(queueIndex: 1))

@@ -52,7 +52,7 @@ struct LeasePhaseTests {
 
   @Test func `an answer to a heartbeat has a state, a length and the seal`() {
     let answer = HeartbeatAnswer(.array([.integer(1), .integer(7), .bytes(Array("s3al".utf8))]))
-    #expect(answer?.state == .held)
+    #expect(answer?.state == .renewed)
     #expect(answer?.inflightLength == 7)
     #expect(answer?.seal == "s3al")
     #expect(HeartbeatAnswer(.array([.integer(3), .integer(0), .null])) == nil)

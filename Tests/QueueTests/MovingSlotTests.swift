@@ -76,12 +76,13 @@ struct MovingSlotTests {
       _ = try await connection.send(
         RedisCommand("SET", keys.due(id)).with(Array("s 7 ".utf8) + DueLocator.head(element)))
     }
-    try await send("HSET", keys.held, "x", "{}")
+    try await send("HSET", keys.pauses, "x", "{}")
     try await whileMoving {
       let ids = ["p", "q", "p", "q"]
       let answer = try await connection.send(
         QueueScripts.screen(
-          cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(ids.map(keys.due)),
+          cancelled: keys.cancelled, pauses: keys.pauses, scheduled: keys.scheduled,
+          locators: RedisList(ids.map(keys.due)),
           ids: RedisList(ids)))
       #expect(answer == .array([.integer(0), .integer(0), .integer(0), .integer(0)]))
     }

@@ -62,7 +62,7 @@ struct SettlementBacklogTests {
     backlog.keep(first.unrecorded, after: .outcomeUnknown("the server of the records was lost"))
     #expect(first.unrecorded.allSatisfy { !$0.mayBeWritten })
     for entry in backlog.takeBatch(queueIndex: 0).unrecorded {
-      entry.noteRecorded()
+      entry.countRecorded()
       backlog.append(entry)
     }
     let second = backlog.takeBatch(queueIndex: 0)

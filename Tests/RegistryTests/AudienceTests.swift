@@ -15,7 +15,7 @@ struct AddresseeTests {
     var cursors: [AudienceCursor] = []
     var cursor: AudienceCursor? = .start
     while let from = cursor {
-      let page = try await fixture.registry.page(app: app, from: from, limit: limit)
+      let page = try await fixture.registry.audiencePage(of: app, from: from, limit: limit)
       pages.append(page)
       cursors.append(from)
       cursor = page.next
@@ -41,12 +41,12 @@ struct AddresseeTests {
     let (pages, cursors) = try await readAll(fixture, "com.resume", limit: 10)
     for (page, cursor) in zip(pages, cursors) {
       let restored = try #require(AudienceCursor(cursor.description))
-      #expect(try await fixture.registry.page(app: "com.resume", from: restored, limit: 10) == page)
+      #expect(try await fixture.registry.audiencePage(of: "com.resume", from: restored, limit: 10) == page)
     }
   }
 
   @Test func `an app without devices has one empty page`() async throws {
-    let page = try await Fixture().registry.page(app: "com.without.devices", from: .start)
+    let page = try await Fixture().registry.audiencePage(of: "com.without.devices", from: .start)
     #expect(page == AudiencePage(devices: [], removals: [], next: nil))
   }
 
@@ -67,7 +67,7 @@ struct AddresseeTests {
     let removals = pages.flatMap(\.removals)
     #expect(Set(removals.map(\.reason)) == [.otherApp, .noMetadata, .malformedToken])
     #expect(try await fixture.clean(app: "com.clean", removals) == 4)
-    let page = try await fixture.registry.page(app: "com.clean", from: .start)
+    let page = try await fixture.registry.audiencePage(of: "com.clean", from: .start)
     #expect(page.devices.map(\.token.text) == [good])
     #expect(page.removals.isEmpty)
   }

@@ -77,7 +77,7 @@ struct DeviceExchangeTests {
     }
     #expect(winners.count == 1)
     #expect(try await fixture.members("contender") == Set(winners))
-    let page = try await fixture.registry.page(app: "com.contended", from: .start)
+    let page = try await fixture.registry.audiencePage(of: "com.contended", from: .start)
     #expect(page.devices.map(\.token.text) == winners)
     #expect(page.removals.isEmpty)
   }

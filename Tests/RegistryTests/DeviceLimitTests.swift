@@ -207,7 +207,7 @@ struct DeviceLimitTests {
       #expect(try await fixture.members(user).contains(token) == (owner?.username == user))
     }
     for app in (0..<3).map({ "com.race.\($0)" }) where app != owner?.bundleID {
-      let page = try await fixture.registry.page(app: app, from: .start)
+      let page = try await fixture.registry.audiencePage(of: app, from: .start)
       #expect(page.devices.isEmpty)
     }
   }

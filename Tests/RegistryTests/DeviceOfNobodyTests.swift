@@ -15,7 +15,7 @@ struct DeviceOfNobodyTests {
     _ = try await fixture.register(token, "", app: "com.ownerless")
     #expect(try await fixture.metadata(token)?.username == "")
     #expect(try await fixture.members("").isEmpty)
-    let page = try await fixture.registry.page(app: "com.ownerless", from: .start)
+    let page = try await fixture.registry.audiencePage(of: "com.ownerless", from: .start)
     #expect(page.devices.map(\.token.text) == [token])
     #expect(page.devices.first?.username == nil)
     #expect(page.removals.isEmpty)

@@ -131,8 +131,8 @@ struct DeviceOperationTests {
   }
 
   @Test func `a set keeps the devices whose metadata names it`() {
-    func clean(_ place: DeviceSet, _ metadata: DeviceMetadata?) -> DeviceChange {
-      DeviceOperation.clean(place).decide(stored(metadata))
+    func clean(_ set: DeviceSet, _ metadata: DeviceMetadata?) -> DeviceChange {
+      DeviceOperation.clean(set).decide(stored(metadata))
     }
     #expect(clean(.user("ann"), Self.owned) == .nothing)
     #expect(clean(.audience("com.a"), Self.owned) == .nothing)

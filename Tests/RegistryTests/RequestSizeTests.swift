@@ -18,8 +18,8 @@ struct RequestSizeTests {
     try await server.keepRequests()
     let tokens = (0..<6000).map { fixture.token("size-\($0)") }
     // More devices than the limit of the user, as older versions and other programs leave them.
-    for (place, token) in tokens.enumerated() {
-      let metadata = DeviceMetadata(username: "many", platform: .ios, updatedAt: Int64(place + 1), bundleID: "com.many")
+    for (set, token) in tokens.enumerated() {
+      let metadata = DeviceMetadata(username: "many", platform: .ios, updatedAt: Int64(set + 1), bundleID: "com.many")
       fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens("many"), token)) { _ in }
       fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
     }

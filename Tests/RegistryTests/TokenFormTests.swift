@@ -116,7 +116,7 @@ struct TokenFormTests {
       let key = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token.upper))
       _ = try await fixture.run("ZADD", key, "0", token.upper)
     }
-    let page = try await fixture.registry.page(app: app, from: .start)
+    let page = try await fixture.registry.audiencePage(of: app, from: .start)
     #expect(page.devices.map(\.token.text).sorted() == [both.lower, single.lower].sorted())
     #expect(page.removals.isEmpty)
   }

@@ -45,7 +45,7 @@ struct DeliveryHistoryTests {
   @Test func `an accepted job tells which entries were no devices of its addressee`() throws {
     let delivery = try delivery(Self.token("a"))
     let removals = ["x", "y"].map { Removal(entry: Array($0.utf8), reason: .malformedToken) }
-    delivery.noteRemovals(removals, found: 1)
+    delivery.addRemovals(removals, found: 1)
     end(Self.token("a"), .accepted, 200, nil, in: delivery)
     let events = events(delivery, Self.accepted)
     #expect(
@@ -131,7 +131,7 @@ struct DeliveryHistoryTests {
     policy.used = 3
     policy.seconds = 300
     policy.until = 77
-    delivery.note(.policy(policy))
+    delivery.add(.policy(policy))
     let events = events(delivery, JobOutcome(status: .suppressed, exit: .acknowledge, rule: .limit))
     #expect(events.contains(.policy(policy)))
     #expect(events.last == .ended(.suppressed, reason: "limit"))

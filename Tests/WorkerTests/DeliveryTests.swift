@@ -115,7 +115,7 @@ struct DeliveryTests {
     ]
     delivery.resolve(to: devices)
     accept(Self.token("a"), in: delivery)
-    delivery.noteReached(devices[0], by: .accepted)
+    delivery.addReached(devices[0], by: .accepted)
     delivery.tally.leaveOpen(DeviceToken(Self.token("b")), reason: "busy", after: .zero, isFault: false)
     #expect(delivery.owners(reached: true, isFinal: false) == ["alice"])
     #expect(delivery.owners(reached: false, isFinal: false) == [])

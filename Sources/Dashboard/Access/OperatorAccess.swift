@@ -106,7 +106,7 @@ final class OperatorAccess {
       if decision == .end { try await refusingFaults(await sessions.remove(id)) }
       return .unknown(hadSession: true)
     }
-    uses.note(credential)
+    uses.record(credential)
     let `operator` = Operator(credential, hasSession: true)
     guard decision == .rotate, let next = try await refusingFaults(await sessions.rotate(session, id, now: now)) else {
       return .operator(`operator`, cookie: nil)
@@ -125,7 +125,7 @@ final class OperatorAccess {
         guard let known else { return nil }
         return try await credentials.enabled(.operator, known, secret: secret)
       }
-      if let found { uses.note(found) }
+      if let found { uses.record(found) }
       return found
     } catch {
       switch error {

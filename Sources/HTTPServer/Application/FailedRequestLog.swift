@@ -26,6 +26,6 @@ package final class FailedRequestLog {
         log.warn("a request failed", ["route": .init(route), "requests": .init(requests), "reason": .init(reason)])
       }
     warnings[route] = warning
-    warning.note(fault.reason)
+    warning.warn(fault.reason)
   }
 }

@@ -107,6 +107,7 @@ extension HistoryEvent {
     case .tooManyUpdates: ["event": "tooManyUpdates"]
     case .tooManyStarts: ["event": "tooManyStarts"]
     case .nullInPayload: ["event": "nullInPayload"]
+    // The name that stored histories have for it.
     case .paused: ["event": "held"]
     case .buried(let reason): ["event": "buried", "reason": reason]
     case .ended(let status, let reason): ["event": "ended", "status": status.rawValue, "reason": reason]

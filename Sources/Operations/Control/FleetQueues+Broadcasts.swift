@@ -50,7 +50,7 @@ extension FleetQueues {
   private func status(_ id: String, _ keys: QueueKeys) async throws(RedisError) -> BroadcastStatus? {
     guard let entry = try await entry(id, keys) else { return nil }
     var status = BroadcastStatus(entry: entry)
-    if let held = try await connection.send(RedisCommand("HGET", keys.held, id)).contents {
+    if let held = try await connection.send(RedisCommand("HGET", keys.pauses, id)).contents {
       status.pause = QueuePause(json: held)
       // It may not have stopped yet.
       if entry.state == .waiting { status.entry.state = .paused }
@@ -90,8 +90,8 @@ extension FleetQueues {
     guard entry.state != .finished, entry.state != .cancelled else { return .ended }
     let pause = QueuePause(since: Clock.unixMilliseconds, by: operatorName, reason: "")
     let answer = try await connection.send(
-      OperationsScripts.hold(
-        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
+      OperationsScripts.pauseBroadcast(
+        control: keys.control, pauses: keys.pauses, broadcast: keys.broadcast(id), id: id, reason: pause.json(),
         most: FleetQueues.maximumPausedBroadcasts))
     switch answer.integer {
     case 1: return .paused
@@ -105,8 +105,8 @@ extension FleetQueues {
     var wasPaused = false
     for keys in keys {
       let answer = try await connection.send(
-        OperationsScripts.release(
-          control: keys.control, held: keys.held, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
+        OperationsScripts.resumeBroadcast(
+          control: keys.control, pauses: keys.pauses, due: keys.due(id), scheduled: keys.scheduled, queue: keys.queue,
           seal: keys.seal, cancelled: keys.cancelled, id: id, word: Seal.random()))
       if answer.integer == 1 { wasPaused = true }
     }

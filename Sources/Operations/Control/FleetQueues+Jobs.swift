@@ -99,7 +99,7 @@ extension FleetQueues {
       var ending = CancelledEnding(id: id, queue: keys.queue, envelope: envelope, timeToLive: recordTimeToLive)
       if let list = ending.replyTo, names.contains(list) { ending.replyTo = nil }
       if try await endAsAllowed(envelope, ending, keys) {
-        try await noteBroadcast(id, keys)
+        try await writeBroadcast(id, keys)
         return ending.result
       }
     }
@@ -107,11 +107,11 @@ extension FleetQueues {
   }
 
   /// If the job is a broadcast, operators see that it is cancelled.
-  private func noteBroadcast(_ id: String, _ keys: QueueKeys) async throws(RedisError) {
+  private func writeBroadcast(_ id: String, _ keys: QueueKeys) async throws(RedisError) {
     guard var entry = try await entry(id, keys) else { return }
     entry.state = .cancelled
     entry.changedAt = Clock.unixMilliseconds
-    _ = try await connection.send(entry.noting(keys))
+    _ = try await connection.send(entry.writing(keys))
   }
 
   /// Leaves out what the user of Redis may not write: neither the producer's reply list nor the events may prevent the

@@ -38,7 +38,7 @@ final class ActivityAnnouncement: Gate {
         }
         delivery.ownContent = ActivityContent(
           delivery, .state(newest, audience, others: others), of: id, timestamp: newest.timestamp, activities)
-        if isTooOften { delivery.noteTooManyUpdates() }
+        if isTooOften { delivery.addTooManyUpdates() }
         if let former { queue.hasten(former.id, queue: former.queue) }
         answer(delivery, .go)
       }
@@ -187,7 +187,7 @@ final class ActivityGate: Gate {
             UnreachableDevice(token: $0.0.token, reason: Tally.startedBefore)
           })
         activities.countStarts(on: Array(free)) { isTooMany in
-          if isTooMany { delivery.noteTooManyStarts() }
+          if isTooMany { delivery.addTooManyStarts() }
           answer(.go)
         }
       case .success(.duplicate):

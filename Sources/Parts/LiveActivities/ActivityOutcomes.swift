@@ -27,8 +27,8 @@ extension Tally {
 
 extension Delivery {
   /// The activity gets more updates than APNs may deliver.
-  func noteTooManyUpdates() { note(.tooManyUpdates) }
+  func addTooManyUpdates() { add(.tooManyUpdates) }
 
   /// A device gets more starts of Live Activities than it may show.
-  func noteTooManyStarts() { note(.tooManyStarts) }
+  func addTooManyStarts() { add(.tooManyStarts) }
 }

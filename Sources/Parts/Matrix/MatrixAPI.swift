@@ -93,7 +93,7 @@ final class MatrixAPI: HTTPAPI {
   /// Returns nil for a pusher that can never work.
   private func target(_ device: MatrixDevice) -> Target? {
     let app = apps.app(of: device.appID)
-    if app == nil { unknownApps.note(device.appID.prefix(bytes: MatrixApps.idLength.upperBound)) }
+    if app == nil { unknownApps.warn(device.appID.prefix(bytes: MatrixApps.idLength.upperBound)) }
     guard let app, let token = device.token, device.defaultPayload != nil else { return nil }
     return (device, DeviceToken(token), app)
   }

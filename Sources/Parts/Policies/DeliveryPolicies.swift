@@ -77,7 +77,7 @@ final class DeliveryPolicies: Gate {
     entry.used = grounds?.used
     entry.seconds = grounds?.seconds
     entry.until = grounds?.until
-    delivery.note(.policy(entry))
+    delivery.add(.policy(entry))
   }
 
   private static func answer(to decision: PolicyDecision) -> GateAnswer {

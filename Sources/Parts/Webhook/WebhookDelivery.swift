@@ -80,7 +80,7 @@ struct WebhookDelivery {
   mutating func read(_ page: EventPage, at now: Int64) -> Action {
     guard !EventPage.isBehind(state.cursor, page.lastID) else { return startOver(page, at: now) }
     isReloaded = false
-    noteLoss(page)
+    addLoss(page)
     if let stored = state.batch {
       // Another process has begun to send it.
       guard page.entries.count == stored.count, page.entries.first?.id == stored.first else {
@@ -128,22 +128,22 @@ struct WebhookDelivery {
   }
 
   /// Finds out whether entries behind the cursor were deleted.
-  private mutating func noteLoss(_ page: EventPage) {
+  private mutating func addLoss(_ page: EventPage) {
     guard let first = page.firstID, EventPage.isBehind(first, state.cursor) else { return }
     guard let total = page.total else {
       guard state.cursor != EventPage.beginning, page.length >= WebhookDelivery.fullLength, state.gap == nil else {
         return
       }
-      return noteLoss(of: nil)
+      return addLoss(of: nil)
     }
     let before = total - page.length
     // Entries that were deleted before the first batch are not reported.
     let position = state.position ?? before
     state.position = before
-    if before > position { noteLoss(of: before - position) }
+    if before > position { addLoss(of: before - position) }
   }
 
-  private mutating func noteLoss(of count: Int64?) {
+  private mutating func addLoss(of count: Int64?) {
     notices.append(.lost(count))
     state.lost += count ?? 0
     let earlier = state.gap.map { $0.lost } ?? 0

@@ -54,9 +54,9 @@ public struct BroadcastEntry: Sendable, Equatable {
 
 extension BroadcastEntry {
   /// Writes the entry.
-  package func noting(_ keys: QueueKeys) -> RedisCall {
-    QueueScripts.noteBroadcast(
-      latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, held: keys.held, id: id,
+  package func writing(_ keys: QueueKeys) -> RedisCall {
+    QueueScripts.writeBroadcast(
+      latest: keys.broadcasts, broadcast: keys.broadcast(id), control: keys.control, pauses: keys.pauses, id: id,
       entry: json(), ttl: QueueLimits.broadcastTimeToLive.milliseconds, at: changedAt,
       most: QueueLimits.knownBroadcasts, hasEnded: state == .finished || state == .cancelled ? 1 : 0)
   }

@@ -11,7 +11,7 @@ public struct ControlState: Sendable, Equatable {
     case paused = "P"
     /// ``QueueKeys/cancelled`` may have entries.
     case cancellations = "C"
-    /// ``QueueKeys/held`` has entries: broadcasts are paused.
+    /// ``QueueKeys/pauses`` has entries: broadcasts are paused.
     case pausedBroadcasts = "B"
     /// ``QueueKeys/drained`` may have entries.
     case drainedWorkers = "D"

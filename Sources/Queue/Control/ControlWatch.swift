@@ -46,7 +46,7 @@ public final class ControlWatch {
   public func repeatChange(queueIndex: Int) { unfinished.insert(queueIndex) }
 
   /// Notes that this worker schedules a job under its producer's id. The jobs that were claimed with it must be screened.
-  public func noteScheduledID(queueIndex: Int) { scheduling.insert(queueIndex) }
+  public func addScheduling(queueIndex: Int) { scheduling.insert(queueIndex) }
 
   /// Applies the control string that Redis has returned.
   func take(_ new: ControlState?, queueIndex: Int) {

@@ -86,7 +86,7 @@ public final class FleetCounters {
       switch result {
       case .success(.array(let total)):
         let own = batch.additions[CounterField.recordBytes]?.amount ?? 0
-        records.noteFleet(
+        records.addFleet(
           total.first?.integer ?? 0, own: Int64(own), minute: minute, now: Clock.monotonicNanoseconds)
       case .success(let value):
         guard mayCorrect, let actual = value.integer else { return pending.merge(batch) }

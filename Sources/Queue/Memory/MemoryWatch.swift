@@ -95,36 +95,36 @@ public final class MemoryWatch {
   /// Whether the record of an accepted job is left out, which is then counted.
   public func leavesOutAccepted(_ jobID: String) -> Bool {
     guard stage != .ample, stage(ofRecord: jobID) != .ample else { return false }
-    noteLeftOut()
+    countLeftOut()
     return true
   }
 
   /// Whether a record that no settlement makes room for is left out, which is then counted.
   public func leavesOutOther() -> Bool {
     guard stage == .full else { return false }
-    noteLeftOut()
+    countLeftOut()
     return true
   }
 
   /// A record is written. `bytes`: those of its text and its job's id.
-  public func noteRecord(_ bytes: Int, isAccepted: Bool) {
+  public func wroteRecord(_ bytes: Int, isAccepted: Bool) {
     let bytes = bytes + RecordSize.overhead
     if isAccepted { counters.recorded(bytes) }
-    note(bytes)
+    add(bytes)
   }
 
   /// These are written beside a job.
-  public func note(_ notifications: [Settlement.Notification]) {
-    for notification in notifications { note(notification.json.count * notification.readers.count) }
+  public func wrote(_ notifications: [Settlement.Notification]) {
+    for notification in notifications { add(notification.json.count * notification.readers.count) }
   }
 
-  private func note(_ bytes: Int) {
+  private func add(_ bytes: Int) {
     guard room.take(bytes) else { return }
     stage = room.stage(from: readStage)
     if readStage == .ample, room.isWorthAsking { ask() }
   }
 
-  private func noteLeftOut() {
+  private func countLeftOut() {
     leftOut += 1
     omissions.increment()
   }
@@ -147,7 +147,7 @@ public final class MemoryWatch {
     }
     settlement.record = nil
     settlement.replyTo = nil
-    noteLeftOut()
+    countLeftOut()
     return settlement
   }
 
@@ -186,7 +186,7 @@ public final class MemoryWatch {
         guard let memory = ServerMemory(try await connection.info(ofServer: server, section: "memory")) else { return }
         found.append(memory)
       } catch {
-        return noteFailure(error)
+        return warnOfFailure(error)
       }
     }
     isRefused = false
@@ -194,7 +194,7 @@ public final class MemoryWatch {
   }
 
   /// A lost connection logs itself.
-  private func noteFailure(_ error: RedisError) {
+  private func warnOfFailure(_ error: RedisError) {
     guard error.isRefusal, !isRefused else { return }
     isRefused = true
     log.warn(

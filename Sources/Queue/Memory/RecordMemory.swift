@@ -81,7 +81,7 @@ struct RecordRate {
   private var sum: PerSecond { PerSecond(average: own.average + others, latest: own.latest + others) }
 
   /// The fleet has written `bytes` in a minute so far, `own` of them by this worker since the last note. `now` in nanoseconds.
-  mutating func noteFleet(_ bytes: Int64, own: Int64, minute: Int64, now: UInt64) {
+  mutating func addFleet(_ bytes: Int64, own: Int64, minute: Int64, now: UInt64) {
     defer { fleet = (minute, bytes, now) }
     guard let before = fleet, before.minute == minute, now > before.at else { return }
     others = Double(max(0, bytes - before.bytes - own)) / (Double(now - before.at) / 1e9)

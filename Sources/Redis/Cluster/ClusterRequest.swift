@@ -44,5 +44,5 @@ final class ClusterRequest {
   /// Whether servers seem to disagree: then the next attempt waits.
   var isBouncing: Bool { redirections > 3 }
 
-  func noteRedirection() { redirections += 1 }
+  func countRedirection() { redirections += 1 }
 }

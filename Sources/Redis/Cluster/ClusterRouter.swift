@@ -31,7 +31,7 @@ final class ClusterRouter {
   private var scripts: [RedisScript] = []
   private var requiredSlots: Set<Int> = []
   /// The commands of slots whose old server has not answered all commands yet.
-  private var held: [Int: [ClusterRequest]] = [:]
+  private var waitingBySlot: [Int: [ClusterRequest]] = [:]
   /// The commands that are tried again after ``movePause``.
   private var delayed: [ClusterRequest] = []
   private var delayTimer: LoopTimer?
@@ -57,8 +57,8 @@ final class ClusterRouter {
     isClosed = true
     watch.stop()
     for server in servers.values { server.connection.close() }
-    let requests = held.values.flatMap { $0 } + delayed
-    (held, delayed, delayTimer) = ([:], [], nil)
+    let requests = waitingBySlot.values.flatMap { $0 } + delayed
+    (waitingBySlot, delayed, delayTimer) = ([:], [], nil)
     for request in requests { request.fail("the connection to redis was closed") }
     waiters.resume(.failure(.notSent("the connection to redis was closed")))
     setReady(false)
@@ -130,8 +130,8 @@ extension ClusterRouter {
       guard let server = anyServer else { return request.fail("not connected to redis: \(whyNotReady)") }
       return forward(request, to: server)
     }
-    if held[slot] != nil {
-      held[slot]?.append(request)
+    if waitingBySlot[slot] != nil {
+      waitingBySlot[slot]?.append(request)
       return
     }
     guard let address = topology[slot] else {
@@ -175,7 +175,7 @@ extension ClusterRouter {
   ) {
     switch redirection {
     case .moved(let slot, let address):
-      request.noteRedirection()
+      request.countRedirection()
       if topology[slot] != address {
         topology.move(slot: slot, to: address)
         changed([slot], from: [server])
@@ -183,7 +183,7 @@ extension ClusterRouter {
       }
       if request.isBouncing { routeLater(request) } else { route(request) }
     case .ask(let address):
-      request.noteRedirection()
+      request.countRedirection()
       ask(request, self.server(address))
     case .tryAgain: routeLater(request)
     case .unavailable:
@@ -270,7 +270,7 @@ extension ClusterRouter {
     changes += 1
     let open = losers.filter(\.connection.isReady)
     if !open.isEmpty {
-      for slot in slots where held[slot] == nil { held[slot] = [] }
+      for slot in slots where waitingBySlot[slot] == nil { waitingBySlot[slot] = [] }
       EventLoop.gather(open) { server, end in
         server.whenDrained { end(()) }
       } completion: { [self] _ in
@@ -284,7 +284,7 @@ extension ClusterRouter {
 
   private func release(_ slots: [Int]) {
     for slot in slots {
-      for request in held.removeValue(forKey: slot) ?? [] { route(request) }
+      for request in waitingBySlot.removeValue(forKey: slot) ?? [] { route(request) }
     }
   }
 

@@ -68,7 +68,7 @@ final class TopologyWatch {
       if failure != nil { log.info("the cluster answers again", ["cluster": .init(endpoint.summary)]) }
       failure = nil
       reasons = ToldReasons()
-      note(topology.uncovered)
+      logUncovered(topology.uncovered)
       onTopology?(topology)
     case .failure(let error):
       if reasons.tells("\(error)", at: Clock.monotonicNanoseconds) {
@@ -82,7 +82,7 @@ final class TopologyWatch {
   }
 
   /// Logs once that slots have no server, and once that they have one again.
-  private func note(_ ranges: [ClosedRange<Int>]) {
+  private func logUncovered(_ ranges: [ClosedRange<Int>]) {
     guard ranges != uncovered else { return }
     uncovered = ranges
     guard !ranges.isEmpty else { return log.info("every slot of the cluster has a server again") }

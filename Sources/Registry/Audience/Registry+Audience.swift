@@ -26,8 +26,8 @@ extension Registry {
   ///
   /// Calls `onNext` at most once with the start of the next page, before the page is complete, so that the next one can
   /// be read at the same time.
-  public func page(
-    app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize,
+  public func audiencePage(
+    of app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize,
     onNext: @escaping @EventLoop (AudienceCursor?) -> Void = { _ in },
     completion: @escaping @EventLoop (Result<AudiencePage, RedisError>) -> Void
   ) {
@@ -42,12 +42,12 @@ extension Registry {
     }
   }
 
-  /// Reads a page as ``page(app:from:limit:completion:)`` does, and returns it.
-  public func page(
-    app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize
+  /// Reads a page as ``audiencePage(of:from:limit:completion:)`` does, and returns it.
+  public func audiencePage(
+    of app: String, from cursor: AudienceCursor, limit: Int = Registry.defaultPageSize
   ) async throws(RedisError) -> AudiencePage {
     let result = await withCheckedContinuation { continuation in
-      page(app: app, from: cursor, limit: limit) { continuation.resume(returning: $0) }
+      audiencePage(of: app, from: cursor, limit: limit) { continuation.resume(returning: $0) }
     }
     return try result.get()
   }

@@ -32,7 +32,7 @@ struct ChangeOutcome: Sendable, Equatable {
     case unchanged, written
     /// The user has the maximum number of devices, so others must make room.
     case full
-    /// A key has another type than this place.
+    /// A key has another type than this set.
     case otherType(DeviceSet)
     /// Others changed the token too often.
     case conflict
@@ -56,8 +56,8 @@ struct ChangeOutcome: Sendable, Equatable {
     switch end {
     case .unchanged, .written, .full: nil
     case .conflict: Registry.conflict
-    case .otherType(let place):
-      .reply(RedisReplyError(message: "WRONGTYPE \(place.key(of: before.token)) is not a \(place.type)"))
+    case .otherType(let set):
+      .reply(RedisReplyError(message: "WRONGTYPE \(set.key(of: before.token)) is not a \(set.type)"))
     }
   }
 }
@@ -85,13 +85,13 @@ extension DeviceExecutor {
 
   /// Removes entries from a set, each only if its metadata is still missing or another's. Unites those that are other forms of
   /// tokens with the tokens. Returns their number.
-  func clean(_ place: DeviceSet, _ removals: [Removal]) async throws(RedisError) -> Int {
+  func clean(_ set: DeviceSet, _ removals: [Removal]) async throws(RedisError) -> Int {
     var removed = 0
     // An entry that is not a token has no metadata that others could change.
     let malformed = removals.filter { $0.reason == .malformedToken }.map(\.entry)
-    for (key, entries) in Dictionary(grouping: malformed, by: place.key) {
+    for (key, entries) in Dictionary(grouping: malformed, by: set.key) {
       for batch in entries.batches(of: Registry.maximumBatch) {
-        var command = place.removal(from: key)
+        var command = set.removal(from: key)
         for entry in batch { command.append(entry) }
         removed += try await reader.connection.send(command).count ?? 0
       }
@@ -100,7 +100,7 @@ extension DeviceExecutor {
     if !others.isEmpty { removed += zip(others, try await unite(others)).count { $0 != $1 } }
     let tokens = removals.filter { $0.reason != .malformedToken && $0.reason != .otherForm }
       .map { String(decoding: $0.entry, as: UTF8.self) }
-    return removed + (try await complete(tokens.map { ($0, .clean(place)) })).count { $0.left.contains(place) }
+    return removed + (try await complete(tokens.map { ($0, .clean(set)) })).count { $0.left.contains(set) }
   }
 
   /// Removes devices of a user, each unless it has changed, while the user has more than `limit`. Returns how many were

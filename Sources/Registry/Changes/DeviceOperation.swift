@@ -69,8 +69,8 @@ enum DeviceOperation: Sendable, Equatable {
       } else {
         .leave(.user(user))
       }
-    case .clean(let place): DeviceOperation.clean(place, stored)
-    case .repair: DeviceChange(joined: stored.places, isForced: true)
+    case .clean(let set): DeviceOperation.clean(set, stored)
+    case .repair: DeviceChange(joined: stored.sets, isForced: true)
     case .learn(let environment, let device): DeviceOperation.learn(environment, device, stored)
     case .assume(let app): DeviceOperation.assume(app, stored)
     case .follow(let deviceID, let former, let owner): DeviceOperation.follow(deviceID, former, owner, stored)
@@ -130,15 +130,15 @@ enum DeviceOperation: Sendable, Equatable {
   }
 
   private static func removeStale(_ device: StaleDevice, _ stored: StoredDevice) -> DeviceChange {
-    var places: [DeviceSet] = []
-    if !device.owner.isEmpty { places.append(.user(device.owner)) }
-    if let app = device.bundleID, !app.isEmpty { places.append(.audience(app)) }
+    var sets: [DeviceSet] = []
+    if !device.owner.isEmpty { sets.append(.user(device.owner)) }
+    if let app = device.bundleID, !app.isEmpty { sets.append(.audience(app)) }
     if let metadata = stored.metadata, metadata.username == device.owner, metadata.updatedAt <= device.notAfter {
       var change = DeviceChange.delete(stored, reason: device.reason)
-      change.left += places.filter { !change.left.contains($0) }
+      change.left += sets.filter { !change.left.contains($0) }
       return change
     }
-    return stored.bytes.isEmpty ? DeviceChange(left: places, isForced: true) : .nothing
+    return stored.bytes.isEmpty ? DeviceChange(left: sets, isForced: true) : .nothing
   }
 
   private static func restore(
@@ -177,10 +177,10 @@ enum DeviceOperation: Sendable, Equatable {
     return change
   }
 
-  private static func clean(_ place: DeviceSet, _ stored: StoredDevice) -> DeviceChange {
-    if stored.places.contains(place) { return .nothing }
-    var change = DeviceChange.leave(place)
-    guard case .user(let user) = place else { return change }
+  private static func clean(_ set: DeviceSet, _ stored: StoredDevice) -> DeviceChange {
+    if stored.sets.contains(set) { return .nothing }
+    var change = DeviceChange.leave(set)
+    guard case .user(let user) = set else { return change }
     let reason = stored.metadata == nil ? RemovalCause.expired : RemovalCause.mismatch
     change.report = DeviceChange.Report(device: EventDevice(token: stored.token, user: user), removal: reason)
     change.requiresEntry = true
@@ -192,24 +192,24 @@ extension DeviceChange {
   fileprivate static func write(
     _ metadata: DeviceMetadata, over stored: StoredDevice, newOwner: String? = nil, isForced: Bool = false
   ) -> DeviceChange {
-    let places = metadata.places
-    let left = stored.places.filter { !places.contains($0) }
+    let sets = metadata.sets
+    let left = stored.sets.filter { !sets.contains($0) }
     let report = Report(
       device: EventDevice(stored.token, metadata), before: stored.metadata.map { EventDevice(stored.token, $0) })
     return DeviceChange(
-      record: .written(metadata), joined: places, left: left, report: report, newOwner: newOwner,
+      record: .written(metadata), joined: sets, left: left, report: report, newOwner: newOwner,
       isForced: isForced || !left.isEmpty)
   }
 
   fileprivate static func delete(
-    _ stored: StoredDevice, from place: DeviceSet? = nil, reason: String
+    _ stored: StoredDevice, from set: DeviceSet? = nil, reason: String
   ) -> DeviceChange {
-    let left = stored.places + (place.map { stored.places.contains($0) ? [] : [$0] } ?? [])
+    let left = stored.sets + (set.map { stored.sets.contains($0) ? [] : [$0] } ?? [])
     let report = stored.metadata.map { Report(device: EventDevice(stored.token, $0), removal: reason) }
     return DeviceChange(record: .deleted, left: left, report: report, isForced: true)
   }
 
-  fileprivate static func leave(_ place: DeviceSet) -> DeviceChange {
-    DeviceChange(left: place == .user("") ? [] : [place], isForced: true)
+  fileprivate static func leave(_ set: DeviceSet) -> DeviceChange {
+    DeviceChange(left: set == .user("") ? [] : [set], isForced: true)
   }
 }

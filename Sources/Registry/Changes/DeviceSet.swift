@@ -53,11 +53,11 @@ enum DeviceSet: Hashable, Sendable {
 extension DeviceMetadata {
   /// The sets that must contain a device with this metadata: its owner's, its app's if broadcasts are sent to its kind, and its Live
   /// Activity's.
-  var places: [DeviceSet] {
-    var places: [DeviceSet] = []
-    if !username.isEmpty { places.append(.user(username)) }
-    if let bundleID, !bundleID.isEmpty, kind == .app { places.append(.audience(bundleID)) }
-    if let activity, !activity.isEmpty, kind == .activity { places.append(.activity(activity)) }
-    return places
+  var sets: [DeviceSet] {
+    var sets: [DeviceSet] = []
+    if !username.isEmpty { sets.append(.user(username)) }
+    if let bundleID, !bundleID.isEmpty, kind == .app { sets.append(.audience(bundleID)) }
+    if let activity, !activity.isEmpty, kind == .activity { sets.append(.activity(activity)) }
+    return sets
   }
 }

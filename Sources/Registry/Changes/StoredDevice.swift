@@ -30,7 +30,7 @@ struct StoredDevice: Sendable, Equatable {
   /// Empty if the device has no app.
   var app: String { metadata?.bundleID ?? "" }
   var limitGroup: DeviceLimitGroup { DeviceLimitGroup(metadata) }
-  var places: [DeviceSet] { metadata?.places ?? [] }
+  var sets: [DeviceSet] { metadata?.sets ?? [] }
 
   /// The phone whose tokens change hands when `user` registers this one; nil if none does.
   func phone(leavingFor user: String) -> String? {

@@ -92,9 +92,9 @@ final class TransactionSender {
     _ batch: ArraySlice<Transaction>, writesEvents: Bool = true, _ completion: @escaping RedisClient.Completion
   ) {
     let events = writesEvents ? events : nil
-    let places = batch.flatMap(\.keys)
+    let keys = batch.flatMap(\.keys)
     var script = RegistryScripts.apply(
-      stream: events == nil ? places.first ?? "" : EventStream.key, places: RedisList(places),
+      stream: events == nil ? keys.first ?? "" : EventStream.key, places: RedisList(keys),
       transactions: RedisList())
     for transaction in batch { transaction.append(to: &script) }
     connection.send(script) { [self] result in
@@ -110,7 +110,7 @@ final class TransactionSender {
           let parts = value.array ?? []
           let replies = parts.count == 2 ? parts[1] : .null
           if let events, let refusal = parts.first?.string {
-            note(batch, replies.array ?? [], refusal, events)
+            countEvents(batch, replies.array ?? [], refusal, events)
           }
           return replies
         })
@@ -118,12 +118,12 @@ final class TransactionSender {
   }
 
   /// Counts the events of transactions that were applied.
-  private func note(
+  private func countEvents(
     _ transactions: ArraySlice<Transaction>, _ replies: [RedisValue], _ refusal: String, _ events: EventLog
   ) {
     let written = zip(transactions, replies).filter { $1.array?.first?.string == "done" }
       .flatMap { transaction, _ in transaction.changes.flatMap { $0.events.map(\.type) } }
     guard !written.isEmpty else { return }
-    if refusal.isEmpty { events.noteWritten(written) } else { events.refuse(written.count, refusal) }
+    if refusal.isEmpty { events.countWritten(written) } else { events.refuse(written.count, refusal) }
   }
 }

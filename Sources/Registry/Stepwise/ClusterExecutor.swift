@@ -36,7 +36,7 @@ final class ClusterExecutor: DeviceExecutor {
     var outcomes: [StepwiseChange.Outcome] = []
     for ((_, operation), result) in zip(batch, results) {
       let outcome = try result.get()
-      if case .clean(let place) = operation { announce(outcome.device, leftFrom: place, operation) }
+      if case .clean(let set) = operation { announce(outcome.device, leftFrom: set, operation) }
       outcomes.append(outcome)
     }
     return outcomes
@@ -49,8 +49,8 @@ final class ClusterExecutor: DeviceExecutor {
   }
 
   /// Writes the event of a token that was removed from a user's set: its metadata, with which others are written, stays.
-  private func announce(_ outcome: ChangeOutcome, leftFrom place: DeviceSet, _ operation: DeviceOperation) {
-    guard let events, outcome.left.contains(place) else { return }
+  private func announce(_ outcome: ChangeOutcome, leftFrom set: DeviceSet, _ operation: DeviceOperation) {
+    guard let events, outcome.left.contains(set) else { return }
     let event = operation.decide(outcome.before).report?.event(at: Clock.unixMilliseconds)
     events.append(event.map { [$0] } ?? [])
   }

@@ -68,17 +68,17 @@ final class StepRunner {
     let journal = RegistryKeys.journal(shard: AudienceShard.shard(of: token))
     switch step {
     case .read: connection.send(RedisCommand("GET", RegistryKeys.token(entry: token)), completion)
-    case .check(let place): connection.send(RedisCommand("TYPE", place.key(of: token)), completion)
-    case .isFull(let place, _): connection.send(RedisCommand("SCARD", place.key(of: token)), completion)
+    case .check(let set): connection.send(RedisCommand("TYPE", set.key(of: token)), completion)
+    case .isFull(let set, _): connection.send(RedisCommand("SCARD", set.key(of: token)), completion)
     case .open:
       connection.send(RegistryScripts.open(journal: journal, entry: change.entry, isForced: forced), completion)
     case .close: connection.send(RedisCommand("ZREM", journal, change.entry), completion)
-    case .join(let place, let limit):
-      join(place.key(of: token), change, limit: limit, place, completion)
+    case .join(let set, let limit):
+      join(set.key(of: token), change, limit: limit, set, completion)
     case .leave(.user(let user), let above?):
       connection.send(
         RegistryScripts.leave(set: RegistryKeys.userTokens(user), most: above, token: token), completion)
-    case .leave(let place, _): connection.send(place.removal(from: place.key(of: token)).with(token), completion)
+    case .leave(let set, _): connection.send(set.removal(from: set.key(of: token)).with(token), completion)
     case .publish:
       guard let events else { return EventLoop.atEndOfTurn { completion(.success(.integer(1))) } }
       events.forward(token, outbox: EventStream.outbox(of: RegistryKeys.token(entry: token))) { isPublished in
@@ -94,11 +94,11 @@ final class StepRunner {
   }
 
   private func join(
-    _ key: String, _ change: StepwiseChange, limit: Int?, _ place: DeviceSet,
+    _ key: String, _ change: StepwiseChange, limit: Int?, _ set: DeviceSet,
     _ completion: @escaping RedisClient.Completion
   ) {
     let (token, isForced) = (change.token, change.isForced)
-    switch place {
+    switch set {
     case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
     case .user:
       connection.send(
@@ -129,7 +129,7 @@ final class StepRunner {
   private func decode(_ value: RedisValue, of step: Step, _ token: String) -> Result<StepReply, RedisError> {
     switch step {
     case .read: return .success(.device(StoredDevice(token, value.bytes ?? [])))
-    case .check(let place): return .success(.flag(["none", place.type].contains(value.string)))
+    case .check(let set): return .success(.flag(["none", set.type].contains(value.string)))
     case .isFull(_, let limit): return .success(.flag(value.integer ?? 0 >= limit))
     case .open, .close: return .success(.flag(true))
     // SADD and ZADD return 0 for an entry that is in the set already.

@@ -72,7 +72,7 @@ struct StepwiseChange: Sendable {
     case .start: return read()
     case .reading: return decided(replies)
     case .checking:
-      for case (.check(let place), .flag(false)) in zip(sent, replies) { return end(.otherType(place)) }
+      for case (.check(let set), .flag(false)) in zip(sent, replies) { return end(.otherType(set)) }
       return prepare()
     case .joining:
       guard !replies.contains(.flag(false)) else {
@@ -88,7 +88,7 @@ struct StepwiseChange: Sendable {
       return swap()
     case .swapping: return swapped(replies)
     case .applying(let device):
-      for case (.leave(let place, _), .flag(true)) in zip(sent, replies) { outcome.device.left.insert(place) }
+      for case (.leave(let set, _), .flag(true)) in zip(sent, replies) { outcome.device.left.insert(set) }
       isRefused = zip(sent, replies).contains { step, reply in
         if case .join = step { reply == .flag(false) } else { false }
       }
@@ -150,8 +150,8 @@ struct StepwiseChange: Sendable {
     return send(opening + unchecked.map(Step.check))
   }
 
-  private mutating func touch(_ places: [DeviceSet]) {
-    for place in places where !touched.contains(place) { touched.append(place) }
+  private mutating func touch(_ sets: [DeviceSet]) {
+    for set in sets where !touched.contains(set) { touched.append(set) }
   }
 
   /// Begins to change the sets.
@@ -160,7 +160,7 @@ struct StepwiseChange: Sendable {
       phase = .evicting
       return send([.leave(.user(user), above: limit)])
     }
-    let known = outcome.device.before.places
+    let known = outcome.device.before.sets
     let added = change.record == .kept ? [] : change.joined.filter { !known.contains($0) }
     guard !added.isEmpty else { return swap() }
     phase = .joining
@@ -168,8 +168,8 @@ struct StepwiseChange: Sendable {
   }
 
   /// How many entries a set may have before the token is added; nil for any number.
-  private func admission(to place: DeviceSet) -> Int? {
-    guard case .restore(_, isAdmitted: false) = operation, case .user = place else { return nil }
+  private func admission(to set: DeviceSet) -> Int? {
+    guard case .restore(_, isAdmitted: false) = operation, case .user = set else { return nil }
     return maximumDevices
   }
 
@@ -203,20 +203,20 @@ struct StepwiseChange: Sendable {
   private mutating func apply(_ device: StoredDevice) -> Action {
     guard !touched.isEmpty else { return close() }
     phase = .applying(device)
-    let named = device.places
+    let named = device.sets
     return send(touched.map { named.contains($0) ? .join($0, limit: limit(of: $0)) : .leave($0, above: nil) })
   }
 
   /// A device that was removed to make room for another must not come back before its metadata is deleted, or a third
   /// one would have to leave. If its metadata stays, the device comes back after a few rounds.
-  private func limit(of place: DeviceSet) -> Int? {
-    place == limitedSet && rounds < StepwiseChange.limitedRounds ? maximumDevices : nil
+  private func limit(of set: DeviceSet) -> Int? {
+    set == limitedSet && rounds < StepwiseChange.limitedRounds ? maximumDevices : nil
   }
 
   private mutating func verified(_ device: StoredDevice, _ replies: [StepReply]) -> Action {
     guard case .device(let found)? = replies.first else { return end(.conflict) }
     outcome.isOverfull = replies.dropFirst().first == .flag(true)
-    let agrees = touched.allSatisfy { found.places.contains($0) == device.places.contains($0) }
+    let agrees = touched.allSatisfy { found.sets.contains($0) == device.sets.contains($0) }
     if agrees, !isRefused { return close() }
     rounds += 1
     // The journal keeps the entry, so that the token is repaired later.

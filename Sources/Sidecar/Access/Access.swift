@@ -44,7 +44,7 @@ package final class Access {
       return found.isEnabled ? found : nil
     }
     guard let found else { throw unauthorized }
-    uses.note(found)
+    uses.record(found)
     guard found.scopes.contains(scope) else {
       throw Refusal(.forbidden, nil, "This API key has no scope \"\(scope.rawValue)\"")
     }

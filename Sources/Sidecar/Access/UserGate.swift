@@ -28,7 +28,7 @@ package struct UserGate {
     guard let user = try await user(credentials, request.http, storage.access) else {
       throw Refusal(.unauthorized, "Unauthorized - invalid token")
     }
-    storage.access.uses.note(user)
+    storage.access.uses.record(user)
     return try await work(user, storage).with(fields)
   }
 

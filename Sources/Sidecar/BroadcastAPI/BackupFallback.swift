@@ -111,7 +111,7 @@ final class BackupFallback {
   private func hasDevices(_ app: String) async throws(RedisError) -> Bool {
     var cursor: AudienceCursor? = .start
     while let from = cursor {
-      let page = try await registry.page(app: app, from: from)
+      let page = try await registry.audiencePage(of: app, from: from)
       guard page.devices.isEmpty else { return true }
       cursor = page.next
     }

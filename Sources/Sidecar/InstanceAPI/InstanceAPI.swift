@@ -101,7 +101,7 @@ struct InstanceAPI: HTTPAPI {
     }
     guard let found else { throw Refusal(.unauthorized) }
     guard found.isEnabled, found.name == name else { throw Refusal(.forbidden) }
-    access.uses.note(found)
+    access.uses.record(found)
     return found.name
   }
 

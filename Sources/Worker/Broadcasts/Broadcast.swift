@@ -42,7 +42,7 @@ final class Broadcast {
   var isWaiting: Bool { progress.isWaiting }
 
   func start() {
-    context.queue.note(.running, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    context.queue.writeState(.running, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     carryOut(progress.start())
   }
 
@@ -106,7 +106,7 @@ final class Broadcast {
 
   private func fetch(from cursor: AudienceCursor, _ page: Int) {
     let registry = context.registry
-    registry.page(app: app, from: cursor, limit: Broadcast.readSize) { [self] next in
+    registry.audiencePage(of: app, from: cursor, limit: Broadcast.readSize) { [self] next in
       carryOut(progress.pageLocated(page, next: .init(next)))
     } completion: { [self] result in
       switch result {

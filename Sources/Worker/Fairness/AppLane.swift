@@ -17,8 +17,8 @@ final class AppLane {
   let name: String
   var app: FairShares.App
   var jobs = FrontQueue<WaitingJob>()
-  /// Permits that jobs in ``jobs`` hold.
-  private(set) var heldPermits = 0
+  /// Permits that jobs in ``jobs`` keep.
+  private(set) var keptPermits = 0
   var turns = PushTurns()
   /// Whether the lane is among those that take turns.
   var hasTurn = false
@@ -48,38 +48,38 @@ final class AppLane {
   }
 
   /// Keeps the permit for a job that waits.
-  func hold(_ permit: consuming Permit) { heldPermits += 1 }
+  func keep(_ permit: consuming Permit) { keptPermits += 1 }
 
   /// A permit that was kept; nil if there is none.
-  func takeHeld() -> Permit? {
-    guard heldPermits > 0 else { return nil }
-    heldPermits -= 1
+  func takeKept() -> Permit? {
+    guard keptPermits > 0 else { return nil }
+    keptPermits -= 1
     return .counted()
   }
 
   /// Takes all permits that were kept, and returns their number.
   func takeAllHeld() -> Int {
-    defer { heldPermits = 0 }
-    return heldPermits
+    defer { keptPermits = 0 }
+    return keptPermits
   }
 
-  func noteSent(_ draft: PushDraft) {
+  func sent(_ draft: PushDraft) {
     draft.epoch = epochs.current
     epochs.sent()
   }
 
-  func noteEnded(_ draft: PushDraft, isAnswered: Bool) {
+  func ended(_ draft: PushDraft, isAnswered: Bool) {
     epochs.ended(draft.epoch, isAnswered: isAnswered)
     pace.ended += 1
   }
 
-  func notePostponed() {
+  func countPostponed() {
     pace.isCrowded = true
   }
 
   /// Ends an interval of ``ConcurrencyControl``. `isShared`: other apps may need permits.
   func endInterval(isShared: Bool) {
-    if heldPermits > 0 { pace.isCrowded = true }
+    if keptPermits > 0 { pace.isCrowded = true }
     app.isSlow = pace.endInterval(isActive: app.isActive, waitingJobs: app.waitingJobs, wasSlow: app.isSlow)
     times = epochs.advance(inFlight: app.inFlight)
     guard isShared else { return }

@@ -49,7 +49,7 @@ final class AppLanes {
     byBundleID = [:]
     unlistedCount = 0
     latest = nil
-    noteCount()
+    updateCount()
   }
 
   /// The share of a configured app; the standard one for any other.
@@ -85,10 +85,10 @@ final class AppLanes {
     byName = byName.filter { kept.contains(ObjectIdentifier($0.value)) }
     unlistedCount = byBundleID.keys.count { shares[$0] == nil }
     latest = nil
-    noteCount()
+    updateCount()
   }
 
-  private func noteCount() {
+  private func updateCount() {
     let expected = configuredApps.isEmpty ? 0 : configuredApps.count + (hasOtherApps ? 1 : 0)
     isShared = expected > 1 || all.count > 1
   }
@@ -126,7 +126,7 @@ final class AppLanes {
     let lane = AppLane(name: name, share: share, limit: limit)
     byName[name] = lane
     all.append(lane)
-    noteCount()
+    updateCount()
     return lane
   }
 }

@@ -43,7 +43,7 @@ struct FairShares: Equatable {
     /// The job waits in memory and gives its permit back.
     case wait
     /// The job waits and keeps its permit: the app's pushes end quickly, so the claims of others are not delayed.
-    case hold
+    case waitWithPermit
     /// The job goes back to Redis for a while.
     case postpone
   }
@@ -75,7 +75,7 @@ struct FairShares: Equatable {
     let hasRoom = hasRoom(app, bytes: bytes)
     if app.waitingJobs == 0, hasRoom, maySend(app) { return .send }
     if hasRoom { return .wait }
-    return app.isSlow ? .postpone : .hold
+    return app.isSlow ? .postpone : .waitWithPermit
   }
 
   /// An app may use half of the room alone, and half of what others leave.

@@ -54,7 +54,7 @@ package final class Delivery {
     tally = Delivery.emptyTally(of: claim, self.job, state, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
     reachedOwners = Set(state.reached)
     addEarlierAttempts()
-    if job.hasNullInPayload, isFirstAttempt { noteNull() }
+    if job.hasNullInPayload, isFirstAttempt { addNull() }
   }
 
   /// What the tally of each part of the attempt starts from.
@@ -216,7 +216,7 @@ package final class Delivery {
   // MARK: - Owners
 
   /// For a job to several tokens; for others the counters are enough.
-  package func noteReached(_ device: Device, by outcome: PushOutcome) {
+  package func addReached(_ device: Device, by outcome: PushOutcome) {
     guard case .tokens = job.addressee, outcome == .accepted, let owner = device.username else { return }
     reachedOwners.insert(owner)
   }
@@ -310,20 +310,20 @@ extension Delivery {
   // MARK: - Notes
 
   /// Entries of the addressee's set were not its devices.
-  package func noteRemovals(_ removals: [Removal], found: Int) {
+  package func addRemovals(_ removals: [Removal], found: Int) {
     guard !removals.isEmpty else { return }
     var counts: [ReasonCount] = []
     for removal in removals { counts.count(removal.reason.rawValue, by: 1) }
-    note(.resolved(devices: found, removed: counts, pushType: ownPushType))
+    add(.resolved(devices: found, removed: counts, pushType: ownPushType))
   }
 
-  package func noteNull() { note(.nullInPayload) }
+  package func addNull() { add(.nullInPayload) }
 
   /// The push type, if it goes to other tokens than those of apps.
   private var ownPushType: PushType? { job.pushType.kind == .app ? nil : job.pushType }
 
   /// Notes what would be forgotten until the attempt ends.
-  package func note(_ event: HistoryEvent) {
+  package func add(_ event: HistoryEvent) {
     events.append(HistoryEntry(at: Clock.unixMilliseconds, event))
   }
 

@@ -44,13 +44,13 @@ final class JobObserver {
 
   /// `removals`: entries of the addressee's set that are not its devices.
   func resolved(_ delivery: Delivery, devices: Int, _ removals: [Removal]) {
-    delivery.noteRemovals(removals, found: devices)
+    delivery.addRemovals(removals, found: devices)
     delivery.record?.resolved()
   }
 
   /// The addressee was found outside the registry, as the event tells.
   func resolved(_ delivery: Delivery, _ event: HistoryEvent) {
-    delivery.note(event)
+    delivery.add(event)
     delivery.record?.resolved()
   }
 
@@ -92,7 +92,7 @@ final class JobObserver {
   func answered(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
     draft.delivery.record?.answered(draft, sent)
     guard outcome != .accepted else { return }
-    refusals.note(sent, outcome, draft)
+    refusals.keep(sent, outcome, draft)
   }
 
   /// No key may ask the other environment (`second`), so that the first answer counts.
@@ -100,7 +100,7 @@ final class JobObserver {
     on first: SendOutcome, _ outcome: PushOutcome, _ refused: PushDraft, after second: SendOutcome, _ draft: PushDraft
   ) {
     draft.delivery.record?.answered(draft, second)
-    if case .stale = outcome { refusals.note(first, outcome, refused) }
+    if case .stale = outcome { refusals.keep(first, outcome, refused) }
   }
 
   /// The push has ended, sent or not.

@@ -205,7 +205,7 @@ final class Pipeline {
   private func broadcast(_ delivery: Delivery, to app: String) {
     // Its pushes take their own permits; the claim's would be idle between pages.
     releasePermit(of: delivery)
-    queue.note(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    queue.writeState(.waiting, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     let canKeepRecords = notifications.areKept && delivery.sizeFaultForMany == nil
     guard clients != nil || canKeepRecords else { return endUnsent(delivery) }
     guard broadcasts.hasRoom(for: app) else { return leave(delivery, as: .postponed()) }

@@ -119,7 +119,7 @@ extension Pipeline {
     observer.ended(outcome, sent, draft)
     if let page = draft.page { return page.broadcast.pushEnded(push, page: page.number) }
     delivery.tally.record(consume push)
-    delivery.noteReached(draft.device, by: outcome)
+    delivery.addReached(draft.device, by: outcome)
     delivery.ownContent?.ended(draft.device, outcome)
     if delivery.endPush() { endAttempt(delivery) }
   }
@@ -242,7 +242,7 @@ extension Pipeline {
     observer.ended(delivery, outcome, at: now)
     queue.settle(delivery.claim, settlements.settlement(of: delivery, as: outcome, at: now))
     guard case .app(let app) = delivery.job.addressee else { return }
-    queue.note(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
+    queue.writeState(outcome.broadcastState, ofBroadcast: delivery.id, app: app, claim: delivery.claim)
     guard outcome.extent != .untouched else { return }
     // After the settlement, whose element holds the progress from then on.
     EventLoop.atEndOfTurn { [self] in queue.clearProgress(of: delivery.claim) }
@@ -255,7 +255,7 @@ extension Pipeline {
   /// Keeps a job until its time has come. It replaces the one that is scheduled under the same id.
   func schedule(_ delivery: Delivery, at: Int64) {
     let element = delivery.scheduledElement(recordAuthor: delivery.state.recordAuthor)
-    if delivery.job.id != nil { queue.control.noteScheduledID(queueIndex: delivery.claim.queueIndex) }
+    if delivery.job.id != nil { queue.control.addScheduling(queueIndex: delivery.claim.queueIndex) }
     queue.settle(delivery.claim, Settlement(.schedule(at: at), as: element, locator: delivery.locator))
     releasePermit(of: delivery)
   }

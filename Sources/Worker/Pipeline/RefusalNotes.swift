@@ -19,10 +19,10 @@ final class RefusalNotes {
   }
 
   /// Notes the answer if there was one. Not for accepted pushes.
-  func note(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
+  func keep(_ sent: SendOutcome, _ outcome: PushOutcome, _ draft: PushDraft) {
     guard case .answered(let answer) = sent, memory.stage != .full else { return }
     if let pusher = draft.delivery.job.pusher {
-      noteGone(pusher, outcome, draft)
+      keepGone(pusher, outcome, draft)
       // Whoever invents tokens does not use up the notes about devices that are registered.
       if draft.device.kind == nil { return }
     }
@@ -36,7 +36,7 @@ final class RefusalNotes {
   }
 
   /// Keeps for the push gateway that the device is gone.
-  private func noteGone(_ pusher: Pusher, _ outcome: PushOutcome, _ draft: PushDraft) {
+  private func keepGone(_ pusher: Pusher, _ outcome: PushOutcome, _ draft: PushDraft) {
     guard case .stale(let since) = outcome else { return }
     let now = Clock.unixMilliseconds
     let goneSince = min(since ?? now, now)

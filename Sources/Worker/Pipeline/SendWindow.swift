@@ -61,9 +61,9 @@ final class SendWindow {
       if drafts.count > 1 { wait(drafts.dropFirst()) }
       return .send(first)
     case .wait: wait(drafts, lane)
-    case .hold:
+    case .waitWithPermit:
       wait(drafts, lane)
-      if let permit = first.delivery.permit.take() { lane.hold(permit) }
+      if let permit = first.delivery.permit.take() { lane.keep(permit) }
     case .postpone: return .postpone(postpone(first.delivery, lane))
     }
     return .wait
@@ -99,7 +99,7 @@ final class SendWindow {
   func leave(_ draft: PushDraft, isAnswered: Bool) {
     let lane = lanes.lane(of: draft.content)
     shares.ended(&lane.app)
-    lane.noteEnded(draft, isAnswered: isAnswered)
+    lane.ended(draft, isAnswered: isAnswered)
     giveBack(draft.permit.take())
   }
 
@@ -124,13 +124,13 @@ final class SendWindow {
   }
 
   /// Ends an interval of ``ConcurrencyControl`` and returns the jobs that wait beyond those that may: claims need their permits.
-  /// `note` is called for each app whose limit has changed, with the old one.
-  func endInterval(_ note: (AppLane, _ old: Int) -> Void) -> [Postponed] {
+  /// `onChange` is called for each app whose limit has changed, with the old one.
+  func endInterval(_ onChange: (AppLane, _ old: Int) -> Void) -> [Postponed] {
     var late: [Postponed] = []
     for lane in lanes.all {
       let old = lane.app.limit
       lane.endInterval(isShared: lanes.isShared)
-      if lane.app.limit != old { note(lane, old) }
+      if lane.app.limit != old { onChange(lane, old) }
       if lane.app.isSlow { late += postponeHeld(lane) }
     }
     lanes.removeIdle()
@@ -176,9 +176,9 @@ final class SendWindow {
   // MARK: - Postponed
 
   private func postponeHeld(_ lane: AppLane) -> [Postponed] {
-    guard lane.heldPermits > 0 else { return [] }
+    guard lane.keptPermits > 0 else { return [] }
     var last: [AppLane.WaitingJob] = []
-    while last.count < lane.heldPermits, let job = lane.jobs.popLast() {
+    while last.count < lane.keptPermits, let job = lane.jobs.popLast() {
       shares.stopped(waiting: job.bytes, &lane.app)
       last.append(job)
     }
@@ -187,7 +187,7 @@ final class SendWindow {
   }
 
   private func postpone(_ delivery: Delivery, _ lane: AppLane) -> Postponed {
-    lane.notePostponed()
+    lane.countPostponed()
     let delay = lane.schedule.next(
       now: Clock.monotonicNanoseconds, waitingJobs: lane.app.waitingJobs, endedPerSecond: lane.endedPerSecond,
       untilExpiration: delivery.state.expiresAt.map { .milliseconds($0 - Clock.unixMilliseconds) },
@@ -200,14 +200,14 @@ final class SendWindow {
   private func start(_ draft: PushDraft, _ lane: AppLane, _ permit: consuming Permit) {
     draft.permit = consume permit
     shares.sent(&lane.app)
-    lane.noteSent(draft)
+    lane.sent(draft)
   }
 
   /// Returns a push of the lane that may be sent now. A job waits only while there are other apps.
   private func startNext(of lane: AppLane) -> PushDraft? {
     guard !lane.jobs.isEmpty else { return startTurn(of: lane) }
     guard !lanes.isShared || shares.maySend(lane.app) else { return nil }
-    guard let permit = lane.takeHeld() ?? permits.take() else { return nil }
+    guard let permit = lane.takeKept() ?? permits.take() else { return nil }
     guard let job = popJob(of: lane), let first = job.drafts.first else { return nil }
     start(first, lane, permit)
     if job.drafts.count > 1 { wait(job.drafts.dropFirst()) }

@@ -32,7 +32,7 @@ struct SettlementWriter {
     var record: Settlement.Record?
     if hasRecord || replyTo != nil {
       let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate)
-      if !isLeftOut { memory.noteRecord(json.count + delivery.id.utf8.count, isAccepted: isAccepted) }
+      if !isLeftOut { memory.wroteRecord(json.count + delivery.id.utf8.count, isAccepted: isAccepted) }
       record = Settlement.Record(
         jobID: delivery.id, json: json,
         timeToLive: isLeftOut ? .zero : isAccepted ? memory.lifetime : memory.longestLifetime,
@@ -48,7 +48,7 @@ struct SettlementWriter {
     if memory.stage == .full {
       return memory.trimmed(settlement, element: delivery.claim.element, replaces: !delivery.leftNoRecord)
     }
-    if !notes.isEmpty { memory.note(notes) }
+    if !notes.isEmpty { memory.wrote(notes) }
     return settlement
   }
 

@@ -40,7 +40,7 @@ final class ConcurrencyControl {
 
   /// With several apps, each one's limit follows its own answers, and the limit of all is not lowered.
   private func update() {
-    pipeline.endInterval { [self] lane, old in note(lane, old) }
+    pipeline.endInterval { [self] lane, old in logChange(lane, old) }
     let only = lanes.isShared ? nil : lanes.all.first
     apply(limit.update(only?.times ?? AnswerTimes()))
   }
@@ -48,7 +48,7 @@ final class ConcurrencyControl {
   private var lanes: AppLanes { pipeline.window.lanes }
 
   /// Logs that the limit of an app was lowered from the maximum, and that it is back there.
-  private func note(_ lane: AppLane, _ old: Int) {
+  private func logChange(_ lane: AppLane, _ old: Int) {
     let fields: KeyValuePairs<String, Log.Field> = [
       "app": .init(lane.name), "limit": .init(lane.app.limit), "maximum": .init(permits.maximum),
     ]

@@ -223,10 +223,10 @@ import TestSupport
     try await fleet.enqueue(job(id, first, ",\(inAnHour())"), on: queue)
     try await eventually("it is scheduled") { try await fleet.redis("ZCARD", keys.scheduled).integer == 1 }
     // The script that looks jobs up fails.
-    try await fleet.redis("SET", keys.held, "no hash")
+    try await fleet.redis("SET", keys.pauses, "no hash")
     try await fleet.enqueue(job(id, second), on: queue)
     _ = try await fleet.record(id, "its first attempt") { $0.status == "retrying" }
-    try await fleet.redis("DEL", keys.held)
+    try await fleet.redis("DEL", keys.pauses)
     #expect(try await fleet.record(id).results.map(\.token) == [second])
     #expect(try await fleet.redis("ZCARD", keys.scheduled).integer == 0)
     #expect(try await worker.stop() == 0)

@@ -19,16 +19,16 @@ extension ControlScriptTests {
   // MARK: - Cancelled broadcasts
 
   @Test func `a paused broadcast that waits for its retry is cancelled with its pause`() async throws {
-    try await note("b", .running)
+    try await writeState("b", .running)
     #expect(try await jobs.pause(broadcast: "b", by: "") == .paused)
     try await settle(.retry(delay: .seconds(600)), as: broadcast("b"), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
-    #expect(try await send("EXISTS", keys.held, keys.due("b")).integer == 0)
+    #expect(try await send("EXISTS", keys.pauses, keys.due("b")).integer == 0)
     #expect(try await state()?.flags == [.cancellations])
   }
 
   @Test func `a broadcast that is cancelled while no worker has it is an event, if events are written`() async throws {
-    try await note("b", .running)
+    try await writeState("b", .running)
     _ = try await jobs.pause(broadcast: "b", by: "")
     try await settle(.pause, as: broadcast("b"), "b")
     guard case .cancelled = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
@@ -52,13 +52,13 @@ extension ControlScriptTests {
 
   @Test(arguments: [BroadcastEntry.State.finished, .cancelled])
   func `a broadcast that ends just before it is paused leaves no pause`(state: BroadcastEntry.State) async throws {
-    try await note("b", state)
+    try await writeState("b", state)
     let answer = try await connection.send(
-      OperationsScripts.hold(
-        control: keys.control, held: keys.held, broadcast: keys.broadcast("b"), id: "b", reason: Array("{}".utf8),
+      OperationsScripts.pauseBroadcast(
+        control: keys.control, pauses: keys.pauses, broadcast: keys.broadcast("b"), id: "b", reason: Array("{}".utf8),
         most: 10))
     #expect(answer.integer == -1)
-    #expect(try await send("EXISTS", keys.held, keys.control).integer == 0)
+    #expect(try await send("EXISTS", keys.pauses, keys.control).integer == 0)
   }
 
   @Test func `a broadcast that an earlier version has paused is paused again by who claims it`() async throws {

@@ -37,14 +37,14 @@ extension ControlScriptTests {
 
   @Test(arguments: [true, false])
   func `a broadcast that cannot be resumed stays paused`(isSealWrong: Bool) async throws {
-    try await note("b", .running)
+    try await writeState("b", .running)
     #expect(try await jobs.pause(broadcast: "b", by: "anna") == .paused)
     try await settle(.pause, as: element("b", nonce: "n"), "b")
     try await send("ZADD", keys.cancelled, "4000000000000", "b")
     try await spoil(isSealWrong ? keys.seal : keys.scheduled, asList: true)
     let error = await #expect(throws: RedisError.self) { try await jobs.resume(broadcast: "b") }
     #expect(error?.isWrongType == true)
-    #expect(try await send("HLEN", keys.held).integer == 1)
+    #expect(try await send("HLEN", keys.pauses).integer == 1)
     #expect(try await send("ZCARD", keys.cancelled).integer == 1)
     if isSealWrong { #expect(try await send("ZCARD", keys.scheduled).integer == 1) }
   }

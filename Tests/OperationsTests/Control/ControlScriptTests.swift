@@ -169,7 +169,7 @@ struct ControlScriptTests: QueueScriptTests {
     let locators = ids.map { replaces ? keys.due($0) : keys.cancelled }
     let answer = try await connection.send(
       QueueScripts.screen(
-        cancelled: keys.cancelled, held: keys.held, scheduled: keys.scheduled, locators: RedisList(locators),
+        cancelled: keys.cancelled, pauses: keys.pauses, scheduled: keys.scheduled, locators: RedisList(locators),
         ids: RedisList(ids)))
     return (answer.array ?? []).compactMap(\.integer)
   }
@@ -244,7 +244,7 @@ struct ControlScriptTests: QueueScriptTests {
 
   @Test func `a paused broadcast is kept until it is resumed, then it is at the front`() async throws {
     #expect(try await jobs.pause(broadcast: "b", by: "anna") == .unknown)
-    try await note("b", .running)
+    try await writeState("b", .running)
     #expect(try await jobs.pause(broadcast: "b", by: "anna") == .paused)
     #expect(try await state()?.flags == [.pausedBroadcasts])
     #expect(try await screen(["b", "c"]) == [2, 0])
@@ -268,7 +268,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `a paused broadcast does not run before it is resumed`() async throws {
-    try await note("b", .running)
+    try await writeState("b", .running)
     _ = try await jobs.pause(broadcast: "b", by: "")
     try await settle(.pause, as: element("b", nonce: "n"), "b")
     guard let location = try await jobs.runNow("b") else { Issue.record("runs"); return }
@@ -278,7 +278,7 @@ struct ControlScriptTests: QueueScriptTests {
   }
 
   @Test func `a paused broadcast is cancelled with what it had sent`() async throws {
-    try await note("b", .running)
+    try await writeState("b", .running)
     _ = try await jobs.pause(broadcast: "b", by: "")
     var state = AttemptState()
     var result = JobResult(id: "b", status: .retrying, worker: "w", claimedAt: 1)
@@ -289,14 +289,14 @@ struct ControlScriptTests: QueueScriptTests {
     try await settle(.pause, as: paused, "b")
     guard case .cancelled(let record) = try await jobs.cancel("b") else { Issue.record("not cancelled"); return }
     #expect(record.accepted == 1)
-    #expect(try await send("EXISTS", keys.scheduled, keys.held).integer == 0)
+    #expect(try await send("EXISTS", keys.scheduled, keys.pauses).integer == 0)
     #expect(try await jobs.broadcast("b")?.entry.state == .cancelled)
   }
 
-  func note(_ id: String, _ state: BroadcastEntry.State) async throws {
+  func writeState(_ id: String, _ state: BroadcastEntry.State) async throws {
     let entry = BroadcastEntry(
       id: id, queue: keys.queue, app: "com.example", state: state, startedAt: 1, changedAt: 2, worker: "w", nonce: "n")
-    _ = try await connection.send(entry.noting(keys))
+    _ = try await connection.send(entry.writing(keys))
   }
 
   @Test func `the latest broadcasts are listed, the last changed first, and the oldest forgotten`() async throws {
@@ -305,8 +305,8 @@ struct ControlScriptTests: QueueScriptTests {
         id: "b\(number)", queue: keys.queue, app: "com.example", state: .running, startedAt: 1,
         changedAt: Int64(number), worker: "w", nonce: "n")
       _ = try await connection.send(
-        QueueScripts.noteBroadcast(
-          latest: keys.broadcasts, broadcast: keys.broadcast(entry.id), control: keys.control, held: keys.held,
+        QueueScripts.writeBroadcast(
+          latest: keys.broadcasts, broadcast: keys.broadcast(entry.id), control: keys.control, pauses: keys.pauses,
           id: entry.id, entry: entry.json(), ttl: 60_000, at: Int64(number), most: 3, hasEnded: 0))
     }
     #expect(try await jobs.broadcasts().map(\.entry.id) == ["b4", "b3", "b2"])

@@ -70,8 +70,8 @@ struct SteeredEndTests {
   private func hold(_ id: String, _ fixture: QueueFixture) async throws -> Int64? {
     let keys = fixture.keys
     let answer = try await fixture.redis.send(
-      OperationsScripts.hold(
-        control: keys.control, held: keys.held, broadcast: keys.broadcast(id), id: id, reason: Array("{}".utf8),
+      OperationsScripts.pauseBroadcast(
+        control: keys.control, pauses: keys.pauses, broadcast: keys.broadcast(id), id: id, reason: Array("{}".utf8),
         most: 10))
     return answer.integer
   }
@@ -79,13 +79,13 @@ struct SteeredEndTests {
   @Test func `the pause of a broadcast ends with the broadcast`() async throws {
     let fixture = try await QueueFixture()
     let claim = try await fixture.claim("b")
-    fixture.queue.note(.running, ofBroadcast: "b", app: "com.example", claim: claim)
+    fixture.queue.writeState(.running, ofBroadcast: "b", app: "com.example", claim: claim)
     #expect(try await hold("b", fixture) == 1)
     try await fixture.settle(claim, Settlement(.acknowledge))
-    #expect(try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer == 2)
-    fixture.queue.note(.finished, ofBroadcast: "b", app: "com.example", claim: claim)
+    #expect(try await fixture.send("EXISTS", fixture.keys.pauses, fixture.keys.control).integer == 2)
+    fixture.queue.writeState(.finished, ofBroadcast: "b", app: "com.example", claim: claim)
     try await eventually("nothing is paused") {
-      try await fixture.send("EXISTS", fixture.keys.held, fixture.keys.control).integer == 0
+      try await fixture.send("EXISTS", fixture.keys.pauses, fixture.keys.control).integer == 0
     }
     #expect(try await hold("b", fixture) == -1)
     await fixture.stop()

@@ -46,11 +46,11 @@ struct RecordMemoryTests {
 
   @Test func `the rate of the fleet is the worker's own and what the counters say of the others`() {
     var rate = RecordRate()
-    rate.noteFleet(5000, own: 0, minute: 7, now: 0)
-    rate.noteFleet(15_000, own: 4000, minute: 7, now: 5_000_000_000)
+    rate.addFleet(5000, own: 0, minute: 7, now: 0)
+    rate.addFleet(15_000, own: 4000, minute: 7, now: 5_000_000_000)
     #expect(rate.look(after: 1) == .init(average: 1200, latest: 1200))
     // Another minute begins at zero.
-    rate.noteFleet(100, own: 0, minute: 8, now: 10_000_000_000)
+    rate.addFleet(100, own: 0, minute: 8, now: 10_000_000_000)
     #expect(rate.look(after: 1).latest == 1200)
   }
 

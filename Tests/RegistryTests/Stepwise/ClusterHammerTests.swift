@@ -74,7 +74,7 @@ import Testing
     var faults: [String] = []
     for token in tokens {
       let stored = try await registry.reader.device(token)
-      let places = stored.places
+      let sets = stored.sets
       for set in Self.users.map(DeviceSet.user) + Self.apps.map(DeviceSet.audience) {
         let key = set.key(of: token)
         let isMember =
@@ -83,7 +83,7 @@ import Testing
           case .audience: try await registry.connection.send(RedisCommand("ZSCORE", key, token)) != .null
           case .activity: try await registry.connection.send(RedisCommand("HEXISTS", key, token)).integer == 1
           }
-        if places.contains(set) != isMember, isExact || !isMember { faults.append("\(token) in \(key): \(isMember)") }
+        if sets.contains(set) != isMember, isExact || !isMember { faults.append("\(token) in \(key): \(isMember)") }
       }
     }
     return faults

@@ -13,9 +13,9 @@ struct TokenModel: Hashable {
   var device: StoredDevice { StoredDevice(TokenModel.token, metadata ?? []) }
 
   /// Whether each set that the metadata names contains the token.
-  var isComplete: Bool { device.places.allSatisfy(sets.contains) }
+  var isComplete: Bool { device.sets.allSatisfy(sets.contains) }
   /// Whether exactly these contain it, and no change is under way.
-  var isSettled: Bool { Set(device.places) == sets && journal.isEmpty }
+  var isSettled: Bool { Set(device.sets) == sets && journal.isEmpty }
 
   mutating func apply(_ step: Step, of entry: String) -> StepReply {
     switch step {

@@ -99,7 +99,7 @@ struct FairSharesTests {
       #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .wait)
       scene.shares.began(waiting: 500, &scene.apps[0])
     }
-    #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .hold)
+    #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .waitWithPermit)
     scene.apps[0].isSlow = true
     #expect(scene.shares.decide(scene.apps[0], bytes: 500) == .postpone)
     #expect(scene.shares.decide(scene.apps[1], bytes: 500) == .send)
