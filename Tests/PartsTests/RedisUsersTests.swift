@@ -233,8 +233,7 @@ import TestSupport
 
   /// What only operators do with queues.
   private static let operatorsFiles = [
-    "AudienceProgress.swift", "FleetQueues+Broadcasts.swift", "FleetQueues+Jobs.swift", "FleetQueues+Locating.swift",
-    "FleetQueues+Workers.swift", "QueueControl.swift", "OperationsScripts.swift",
+    "AudienceProgress.swift", "FleetQueues.swift", "QueueControl.swift", "OperationsScripts.swift",
   ]
 
   /// Only sidecars read notification records, only workers read events, only dashboards browse queues, and operators do
