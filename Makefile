@@ -105,7 +105,7 @@ screenshots: build ## Make the pictures of the dashboard in docs/images
 	@Tests/Browser/install
 	@PYTHONDONTWRITEBYTECODE=1 .build/browser/bin/python Tests/Browser/screenshots.py $(RELEASE) docs/images
 
-bench-peers: build ## Measure other workers with the same work into docs/peers.md
+bench-peers: build ## Measure other workers with the same work into docs/bench.md
 	@bench/peers/install-dependencies
 	@bench/peers/run $(RELEASE) $(if $(QUICK),--rounds 1)
 

@@ -8,6 +8,7 @@ import time
 
 from budgets import judge
 from jobs import AUDIENCE, AUDIENCE_FREE
+from peers.report import section as peers_section
 from processes import COMES_FIRST
 from stages import ORDER
 
@@ -19,8 +20,10 @@ def write(setup, results, docs):
     lines = ["# What was measured", "", *introduction(setup, results)]
     for title, body in sections(setup, results, budgets):
         lines += ["", f"## {title}", "", *body]
+    with open("docs/bench.md") as file:
+        peers = peers_section(file.read())
     with open(f"{docs}/bench.md", "w") as file:
-        file.write("\n".join(lines) + "\n")
+        file.write("\n".join([*lines, "", peers]))
     return "\n".join(budget_table(budgets))
 
 

@@ -2,6 +2,8 @@
 
 from statistics import median
 
+BEGIN, END = "<!-- make bench-peers -->", "<!-- end -->"
+
 HEAD = """| worker | jobs/s | spread | CPU µs per job | × first row | of its core | servers' CPU µs per job | settings |
 |---|--:|--:|--:|--:|--:|--:|---|"""
 
@@ -26,10 +28,11 @@ def middle(rounds, key):
     return median(entry[key] for entry in rounds)
 
 
-def page(results, machine):
+def written(results, machine):
     sizes = "; ".join(f"{contender.name} {len(entries)} × {entries[0]['jobs']:,}" for contender, entries in results)
     disturbance = max(entry["disturbance"] for _, entries in results for entry in entries)
-    return f"""# Other workers with the same work
+    return f"""{BEGIN}
+## Other workers with the same work
 
 `make bench-peers` repeats this measurement.
 It installs the peers from Debian's packages and PyPI in `.build/peers`, and fails if a push is missing or was sent twice according to the simulator's ledger.
@@ -54,4 +57,10 @@ Other programs used up to {disturbance:.0%} of a core in a round (a round with m
   According to their documentation, Celery by default acknowledges a task before it runs, and arq keeps a job until it has ended, as Martlet does.
   Crashes were not part of the measurement.
 - The peers, as written here, neither resolve the owner of a device nor remove stale tokens.
+{END}
 """
+
+
+def section(page):
+    """The part of docs/bench.md that `make bench-peers` writes, with its marks. `make bench` keeps it."""
+    return page[page.index(BEGIN):page.index(END) + len(END) + 1]
