@@ -9,7 +9,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build build-debug check core build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build build-debug docs check core build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -49,6 +49,9 @@ build-tests: deps ## Build the tests, and the programs that they start
 
 test: build-tests ## Run every test: pure, integration, chaos
 	@Tests/run
+
+docs: build-tests ## Make what is made from declarations: manual pages, completions
+	@MAKE_DOCS=1 .build/debug/martletPackageTests.xctest --testing-library swift-testing --filter MadeFilesTests > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
 
 check: ## Run every check there is: what a change must pass (.ci/run), then all others; about an hour
 	@.ci/check

@@ -51,7 +51,7 @@ let parts: [Part] = [
     name: "LiveActivities",
     dependencies: [
       "APNs", "Credentials", "Dashboard", "HTTPServer", "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis",
-      "Registry", "Sidecar", "Telemetry", "Worker",
+      "Registry", "Sidecar", "Telemetry", "Usage", "Worker",
     ],
     tests: ["Crypto", "DashboardSupport", "FleetSupport", "RedisSupport", "SidecarSupport", "TestSupport"]),
   Part(
@@ -155,25 +155,30 @@ let package = Package(
         "PushModel", "Queue", "Redis", "Registry", "Telemetry",
       ]),
 
+    // The command lines of the programs.
+    module("Usage", ["JSON"]),
+
     // What the program and its parts share.
     module(
       "Program",
       [
         "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Jobs",
-        "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Worker",
+        "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Usage", "Worker",
       ]),
     .executableTarget(
       name: "Martlet",
       dependencies: [
         "Program", "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient",
         "HTTPServer",
-        "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry",
+        "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Usage",
         "Worker",
       ] + parts.map(\.product),
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Simulator",
-      dependencies: ["CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry"],
+      dependencies: [
+        "CNGHTTP2", "COpenSSL", "Crypto", "EventLoop", "HTTPClient", "HTTPServer", "JSON", "Telemetry", "Usage",
+      ],
       swiftSettings: strict, linkerSettings: hardened),
     .executableTarget(
       name: "Bench", dependencies: ["APNs", "EventLoop", "HTTPClient", "PushModel", "Telemetry"], path: "Tools/Bench",
@@ -222,6 +227,7 @@ let package = Package(
     tests("EventLoop"),
     tests("Telemetry", ["EventLoop", "TestSupport"]),
     tests("JSON"),
+    tests("Usage"),
     tests("Crypto", ["TestSupport"]),
     tests("Redis", ["EventLoop", "RedisSupport", "Telemetry", "TestSupport"]),
     tests("HTTPClient", ["COpenSSL", "Crypto", "EventLoop", "HTTPServer", "Telemetry", "TestSupport"]),
@@ -276,7 +282,7 @@ let package = Package(
         "PushModel",
         "Queue", "Redis", "RedisSupport", "Registry", "Telemetry", "TestSupport",
       ]),
-    tests("Simulator", ["COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry", "TestSupport"]),
+    tests("Simulator", ["COpenSSL", "EventLoop", "HTTPServer", "JSON", "Telemetry", "TestSupport", "Usage"]),
     tests("Chaos", ["EventLoop", "JSON", "Redis", "RedisSupport", "Telemetry", "TestSupport"]),
     tests(
       "Worker",
@@ -289,7 +295,7 @@ let package = Package(
       [
         "APNs", "Credentials", "Crypto", "EventLoop", "Events", "HTTPClient", "HTTPServer", "Jobs", "JSON",
         "FleetSupport", "Operations", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry",
-        "Sidecar", "Telemetry", "TestSupport", "Worker",
+        "Sidecar", "Telemetry", "TestSupport", "Usage", "Worker",
       ]),
     // All parts together.
     .testTarget(
@@ -297,7 +303,7 @@ let package = Package(
       dependencies: [
         "APNs", "Credentials", "Crypto", "EventLoop", "FleetSupport", "HTTPServer", "JSON", "Jobs",
         "Martlet", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport",
-        "Telemetry", "TestSupport",
+        "Simulator", "Telemetry", "TestSupport", "Usage",
       ],
       path: "Tests/PartsTests", swiftSettings: strict),
   ] + parts.flatMap(\.targets),

@@ -1,7 +1,9 @@
 import Dispatch
 import EventLoop
+import JSON
 import Program
 import Telemetry
+import Usage
 
 #if canImport(Glibc)
   import Glibc
@@ -17,8 +19,10 @@ enum Martlet {
       BroadcastCommand.self,
     ] + Parts.all.flatMap { $0.commands } + [
       DeadCommand.self, TokensCommand.self, CredentialsCommand.self, DoctorCommand.self, GatewayCommand.self,
-      HealthCommand.self,
+      HealthCommand.self, CompletionCommand.self,
     ]
+
+  static var completion: Completion { Completion(of: "martlet", commands.map { $0.usage }) }
 
   static func main() {
     Console.holdStandardDescriptors()
@@ -51,11 +55,12 @@ enum Martlet {
       return .done
     }
     guard let command = commands.first(where: { $0.name == name }) else {
-      Console.complain("martlet: unknown command '\(TerminalText.line(name))'\n\n\(help)")
+      let hint = Spelling.hint(for: name, among: commands.map { $0.name })
+      Console.complain("martlet: unknown command '\(TerminalText.line(name))'\(hint)\n\n\(help)")
       return .wrongUsage
     }
     if words.contains("--help") {
-      Console.print(command.help)
+      Console.print(command.usage.help)
       return .done
     }
     let environment = ProcessEnvironment(ProcessEnvironment.processValues, settingsOfParts: Parts.settings)
@@ -83,7 +88,7 @@ enum Martlet {
   private static var help: String {
     let nameWidth = (commands.map { $0.name.count }.max() ?? 0) + 2
     let list = commands.map { command in
-      "  " + command.name + String(repeating: " ", count: nameWidth - command.name.count) + command.summary + "\n"
+      "  " + command.name + String(repeating: " ", count: nameWidth - command.name.count) + command.usage.summary + "\n"
     }.joined()
     return """
       martlet delivers push notifications: jobs from Redis lists to Apple's push service.

@@ -7,6 +7,7 @@ package import Operations
 package import Redis
 package import Registry
 package import Sidecar
+package import Usage
 package import Worker
 
 /// A feature that Martlet can be built without: it adds itself to the services, whose settings it extends, and has commands of its
@@ -37,7 +38,7 @@ package protocol Part: Sendable {
   @EventLoop static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus?
 
   /// Further flags of `martlet doctor`.
-  static var doctorFlags: Set<String> { get }
+  static var doctorFlags: [CommandOption] { get }
 
   /// What `martlet doctor` finds. `flags` are those of ``doctorFlags`` that were given.
   @EventLoop static func examine(_ worker: WorkerConfiguration, _ flags: Set<String>) async -> [Finding]
@@ -57,7 +58,7 @@ extension Part {
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {}
   package static func add(to dashboard: inout DashboardConfiguration, _ reader: inout EnvironmentReader) {}
   @EventLoop package static func status(_ connection: RedisClient) async throws(RedisError) -> PartStatus? { nil }
-  package static var doctorFlags: Set<String> { [] }
+  package static var doctorFlags: [CommandOption] { [] }
   @EventLoop package static func examine(_ worker: WorkerConfiguration, _ flags: Set<String>) async -> [Finding] { [] }
   package static var subjects: [ExplainedSubject] { [] }
 }
@@ -69,11 +70,14 @@ package struct ExplainedSubject: Sendable {
     @EventLoop @Sendable (_ id: String, FleetQueues, Registry, _ showsWholeTokens: Bool) async throws -> Explanation
 
   package let option: String
+  /// What the option does: a ``CommandOption/help``.
+  package let help: String
   /// Explains the subject with this id.
   package let explain: Explain
 
-  package init(_ option: String, _ explain: @escaping Explain) {
+  package init(_ option: String, _ help: String, _ explain: @escaping Explain) {
     self.option = option
+    self.help = help
     self.explain = explain
   }
 }

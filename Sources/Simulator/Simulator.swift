@@ -2,6 +2,7 @@ import Dispatch
 import EventLoop
 import HTTPServer
 import Telemetry
+import Usage
 
 #if canImport(Glibc)
   import Glibc
@@ -13,11 +14,12 @@ enum Simulator {
   static func main() {
     signal(SIGPIPE, SIG_IGN)
     do {
-      let arguments = try Arguments(parsing: Array(CommandLine.arguments.dropFirst()))
-      if arguments.wantsHelp {
-        write(Arguments.usage, to: STDOUT_FILENO)
+      let words = Array(CommandLine.arguments.dropFirst())
+      if words.contains("--help") || words.contains("-h") {
+        write(Arguments.usage.help, to: STDOUT_FILENO)
         exit(0)
       }
+      let arguments = try Arguments(parsing: words)
       Signals.listen(to: [SIGTERM, SIGINT]) { _ in
         running?.removeFiles()
         Log.flush()
@@ -26,7 +28,7 @@ enum Simulator {
       EventLoop.queue.sync { EventLoop.assumeIsolated { run(arguments) } }
       dispatchMain()
     } catch {
-      write("apns-simulator: \(error)\n\n\(Arguments.usage)", to: STDERR_FILENO)
+      write("apns-simulator: \(error)\n\n\(Arguments.usage.help)", to: STDERR_FILENO)
       exit(2)
     }
   }

@@ -1,4 +1,5 @@
 import Testing
+import Usage
 
 @testable import Simulator
 

@@ -10,7 +10,7 @@ package enum Spelling {
   }
 
   /// `; did you mean "title"?`, or nothing if no name is near.
-  static func hint(for name: String, parent: String = "", among names: [String]) -> String {
+  package static func hint(for name: String, parent: String = "", among names: [String]) -> String {
     guard name.utf8.count <= maximumLength, let nearest = nearest(to: name, among: names),
       nearest.distance <= maximumDistance, nearest.distance < nearest.name.count
     else { return "" }

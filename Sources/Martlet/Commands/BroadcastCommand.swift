@@ -7,47 +7,45 @@ import Queue
 import Redis
 import Registry
 import Telemetry
+import Usage
 
 /// `martlet broadcast`: shows and steers jobs to an app's audience.
 enum BroadcastCommand: Command {
-  static let name = "broadcast"
-  static let summary = "list, show, pause, resume or cancel broadcasts"
-  static let help = """
-    usage: martlet broadcast list [--limit N] [--queue LIST] [--json]
-           martlet broadcast show ID   [--queue LIST] [--json]
-           martlet broadcast pause ID  [--queue LIST] [--by NAME] [--json]
-           martlet broadcast resume ID [--queue LIST] [--json]
-           martlet broadcast cancel ID [--queue LIST] [--json]
+  static let usage = CommandUsage(
+    "martlet broadcast", "list, show, pause, resume or cancel broadcasts",
+    forms: [
+      CommandForm(
+        "list", "list the latest broadcasts", [],
+        [.init("limit", .number("N", 1...1000), "at most this many; default: \(listLimit)"), .queue, .json]),
+      CommandForm("show", "show a broadcast", [.id], [.queue, .json]),
+      CommandForm("pause", "stop after the current pages", [.id], [.queue, .by, .json]),
+      CommandForm("resume", "continue after the last page", [.id], [.queue, .json]),
+      CommandForm("cancel", "end after the current pages", [.id], [.queue, .json]),
+    ],
+    text: """
+      Works on the broadcasts that a worker has taken from the queues of MARTLET_QUEUES in the last 7 days, the latest 1,000
+      of each.
 
-    Works on the broadcasts that a worker has taken from the queues of MARTLET_QUEUES (or of --queue) in the last 7 days, the
-    latest 1,000 of each. list shows 50 unless --limit is given.
+      A paused broadcast sends no page after its current ones, keeps its progress, and delays no other job; resume continues
+      it after its last page. cancel ends a broadcast after its current pages; its record says `cancelled`, and what had
+      been accepted.
 
-    A paused broadcast sends no page after its current ones, keeps its progress, and delays no other job; resume continues it
-    after its last page. --by is your login name unless it is given. cancel ends a broadcast after its current pages; its
-    record says `cancelled`, and what had been accepted.
-
-    Exit code 1 if the broadcast is not known or has ended.
-
-    """
+      Exit code 1 if the broadcast is not known or has ended.
+      """)
 
   private static let listLimit = 50
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["queue", "limit", "by"], flags: ["json"])
-    let verb = line.positional.first ?? ""
-    let verbs = ["list", "show", "pause", "resume", "cancel"]
-    guard verbs.contains(verb), line.positional.count == (verb == "list" ? 1 : 2) else {
-      throw CommandError.usage("expected list, or show, pause, resume or cancel and one id")
-    }
-    let id = line.positional.count == 2 ? line.positional[1] : ""
-    guard verb == "list" || Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
-    let limit = try line.integer("limit", in: 1...1000) ?? listLimit
+    let line = try CommandLineWords(words, of: self)
+    let id = line.arguments.first ?? ""
+    guard line.action == "list" || Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
+    let limit = line.integer("limit") ?? listLimit
     let configuration = try ClientConfiguration(environment)
     let queues = try configuration.queues(of: line)
     let operatorName = line.operatorName
     return try await configuration.withConnection { connection in
       let fleet = FleetQueues(queues, connection: connection)
-      switch verb {
+      switch line.action {
       case "list": try await list(fleet, connection, limit, line)
       case "show": try await show(id, fleet, connection, line)
       case "pause": try await pause(id, fleet, by: operatorName)

@@ -4,33 +4,30 @@ import Operations
 import Program
 import Queue
 import Redis
+import Usage
 
 /// `martlet cancel`: keeps a job from being sent.
 enum CancelCommand: Command {
-  static let name = "cancel"
-  static let summary = "cancel a job"
-  static let help = """
-    usage: martlet cancel ID [--queue LIST] [--json]
+  static let usage = CommandUsage(
+    "martlet cancel", "cancel a job", [.id], [.queue, .json],
+    text: """
+      Cancels the job with this id in the queues of MARTLET_QUEUES, and prints the result. If the job is in flight, its
+      remaining pushes are not sent. A broadcast stops after its current pages. The record says `cancelled`, and what had
+      been accepted. A waiting job is cancelled when a worker takes it.
 
-    Cancels the job with this id in the queues of MARTLET_QUEUES (or of --queue), and prints the result. If the job
-    is in flight, its remaining pushes are not sent. A broadcast stops after its current pages. The record says
-    `cancelled`, and what had been accepted. A waiting job is cancelled when a worker takes it.
+      The id stays cancelled for 24 h, or until its dead letter is requeued: a job that is enqueued with it meanwhile is
+      not sent. That includes the id of a job that was not found, has ended or is dead.
 
-    The id stays cancelled for 24 h, or until its dead letter is requeued: a job that is enqueued with it meanwhile is
-    not sent. That includes the id of a job that was not found, has ended or is dead.
-
-    Exit code 0 if the job is not sent (any further), 1 if it has been sent, is dead, or is still in flight after 5 s.
-
-    """
+      Exit code 0 if the job is not sent (any further), 1 if it has been sent, is dead, or is still in flight after 5 s.
+      """)
 
   /// How long a job in flight is waited for. Its worker knows of the cancellation within a second.
   private static let patience = Duration.seconds(5)
   private static let pause = Duration.milliseconds(100)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["queue"], flags: ["json"])
-    guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
-    let id = line.positional[0]
+    let line = try CommandLineWords(words, of: self)
+    let id = line.arguments[0]
     guard Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     var recordTimeToLive = Duration.seconds(24 * 3600)
     let configuration = try ClientConfiguration(environment) { reader in

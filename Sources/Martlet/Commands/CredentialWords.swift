@@ -1,4 +1,5 @@
 import Credentials
+import Usage
 import Program
 import PushModel
 import Registry
@@ -6,10 +7,32 @@ import Telemetry
 
 /// The credential that a command line names.
 struct CredentialWords {
-  /// All options and flags of a credential.
-  static let options = ["secret", "disabled", "app", "role", "label"] + keyOptions
-  private static let keyOptions = ["scopes", "rate", "burst", "daily"]
-  private static let maximumQuota = 1_000_000_000
+  /// The options of a new credential.
+  static let settings: [CommandOption] =
+    [
+      .init(
+        "secret", .text("-"),
+        "read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one"),
+      .init("disabled", "add the credential disabled"),
+      .init(
+        "app", .text("BUNDLE_ID"), isRepeatable: true,
+        "the user or key is for this app only; without it, for every app"),
+      .init(
+        "role", .choice("ROLE", OperatorRole.allCases.map(\.rawValue)), "what an operator may do; default: viewer"),
+    ] + ofKeys
+  private static let ofKeys: [CommandOption] = [
+    .init(
+      "scopes", .list("LIST", KeyScope.allCases.map(\.rawValue)),
+      """
+      what a key may do: devices (/devices), tokens (/newtoken), push (/newpush), jobs (/api/push), separated by commas; \
+      default: all
+      """),
+    .init(
+      "rate", .number("N", quotas), "requests of a key to /devices a second; default: \(KeyQuota.standard.perSecond)"),
+    .init("burst", .number("N", quotas), "requests of a key at once; default: \(KeyQuota.standard.burst)"),
+    .init("daily", .number("N", quotas), "requests of a key in a UTC day; default: \(KeyQuota.standard.perDay)"),
+  ]
+  private static let quotas = 1...1_000_000_000
 
   let kind: Credential.Kind
   /// The normalised name.
@@ -22,22 +45,18 @@ struct CredentialWords {
   private let apps: AppBinding
   private let role: OperatorRole
 
-  /// Parses `VERB KIND NAME`. Only a new credential may have settings.
+  /// Reads a kind and a name. Only a new credential may have settings.
   init(_ line: CommandLineWords, isNew: Bool) throws(CommandError) {
-    guard line.positional.count == 3 else { throw .usage("expected user, key, instance or operator, and a name") }
-    kind = try CredentialWords.kind(line.positional[1])
-    guard let name = Credential.normalized(line.positional[2], of: kind) else {
+    kind = CredentialWords.kind(line)
+    guard let name = Credential.normalized(line.arguments[1], of: kind) else {
       throw .usage(
-        "'\(line.positional[2])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
+        "'\(line.arguments[1])' is not a name of a \(kind.rawValue); expected \(Credential.expectedName(of: kind))"
       )
     }
     if isNew, let fault = CredentialWords.fault(ofNew: name, kind) { throw .usage(fault) }
     self.name = name
-    if !isNew {
-      try line.refuse(["secret", "disabled", "app", "role"] + CredentialWords.keyOptions, "is for add")
-    }
     label = try CredentialWords.label(line, kind)
-    if kind != .key { try line.refuse(CredentialWords.keyOptions, "is for keys") }
+    if kind != .key { try line.refuse(CredentialWords.ofKeys.map(\.name), "is for keys") }
     if kind == .instance || kind == .operator {
       try line.refuse(["app"], "is for users and keys")
     }
@@ -46,10 +65,10 @@ struct CredentialWords {
       throw .usage("--secret takes only -: the secret is read from stdin, so that no list of processes shows it")
     }
     isEnabled = !line.has("disabled")
-    scopes = try CredentialWords.scopes(line)
-    quota = try CredentialWords.quota(line)
+    scopes = CredentialWords.scopes(line)
+    quota = CredentialWords.quota(line)
     apps = try CredentialWords.apps(line)
-    role = try CredentialWords.role(line)
+    role = line.value("role").flatMap(OperatorRole.init) ?? .viewer
   }
 
   /// Returns why no new credential may have this name. Users from before keep their names, and can be revoked.
@@ -69,32 +88,23 @@ struct CredentialWords {
       createdAt: now, isEnabled: isEnabled, scopes: scopes, quota: quota, apps: apps, role: role)
   }
 
-  /// Parses `VERB [KIND]`. Returns all kinds if there is none.
-  static func kinds(_ line: CommandLineWords) throws(CommandError) -> [Credential.Kind] {
-    guard line.positional.count <= 2 else { throw .usage("expected at most one of user, key, instance or operator") }
-    return line.positional.count == 2 ? [try kind(line.positional[1])] : Credential.Kind.allCases
-  }
-
   private static func label(
     _ line: CommandLineWords, _ kind: Credential.Kind
   ) throws(CommandError) -> String? {
     guard let label = line.value("label") else { return nil }
-    guard kind == .user, ["add", "revoke"].contains(line.positional[0]) else {
-      throw .usage("--label is for add and revoke of users only")
-    }
+    guard kind == .user else { throw .usage("--label is for users only") }
     guard Credential.isLabel(label) else {
       throw .usage("--label: '\(label)' is not a label; expected \(Credential.expectedLabel)")
     }
     return label
   }
 
-  private static func quota(_ line: CommandLineWords) throws(CommandError) -> KeyQuota {
+  private static func quota(_ line: CommandLineWords) -> KeyQuota {
     let standard = KeyQuota.standard
-    let range = 1...maximumQuota
-    let perSecond = try line.integer("rate", in: range) ?? standard.perSecond
+    let perSecond = line.integer("rate") ?? standard.perSecond
     return KeyQuota(
-      perSecond: perSecond, burst: try line.integer("burst", in: range) ?? max(standard.burst, perSecond),
-      perDay: try line.integer("daily", in: range) ?? standard.perDay)
+      perSecond: perSecond, burst: line.integer("burst") ?? max(standard.burst, perSecond),
+      perDay: line.integer("daily") ?? standard.perDay)
   }
 
   private static func apps(_ line: CommandLineWords) throws(CommandError) -> AppBinding {
@@ -108,32 +118,13 @@ struct CredentialWords {
     return AppBinding(apps)
   }
 
-  private static func role(_ line: CommandLineWords) throws(CommandError) -> OperatorRole {
-    guard let word = line.value("role") else { return .viewer }
-    guard let role = OperatorRole(rawValue: word) else {
-      let known = OperatorRole.allCases.map(\.rawValue).joined(separator: ", ")
-      throw .usage("--role: '\(word)' is not a role; expected one of \(known)")
-    }
-    return role
-  }
-
-  private static func scopes(_ line: CommandLineWords) throws(CommandError) -> Set<KeyScope> {
+  private static func scopes(_ line: CommandLineWords) -> Set<KeyScope> {
     guard let text = line.value("scopes") else { return Set(KeyScope.allCases) }
-    var scopes: Set<KeyScope> = []
-    for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-      guard let scope = KeyScope(rawValue: String(word)) else {
-        let known = KeyScope.allCases.map(\.rawValue).joined(separator: ",")
-        throw .usage("--scopes: '\(word)' is not a scope; expected one or more of \(known)")
-      }
-      scopes.insert(scope)
-    }
-    return scopes
+    return Set(text.split(separator: ",").compactMap { KeyScope(rawValue: String($0)) })
   }
 
-  private static func kind(_ word: String) throws(CommandError) -> Credential.Kind {
-    guard let kind = Credential.Kind(rawValue: word) else {
-      throw .usage("expected user, key, instance or operator, not '\(word)'")
-    }
+  static func kind(_ line: CommandLineWords) -> Credential.Kind {
+    guard let kind = Credential.Kind(rawValue: line.arguments[0]) else { preconditionFailure("not a kind") }
     return kind
   }
 }

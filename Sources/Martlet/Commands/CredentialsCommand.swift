@@ -7,59 +7,59 @@ import PushModel
 import Redis
 import Registry
 import Telemetry
+import Usage
 
 /// `martlet credentials`: manages who may call the sidecar, and who may use the dashboard.
 enum CredentialsCommand: Command {
-  static let name = "credentials"
-  static let summary = "add, list, revoke or disable tokens, keys and operators"
-  static let help = """
-    usage: martlet credentials add user|key|instance|operator NAME [--label LABEL] [--secret -] [--disabled] [--json]
-                               [--app BUNDLE_ID]... [--scopes devices,tokens,push,jobs] [--rate N] [--burst N] [--daily N]
-                               [--role viewer|operator|admin]
-           martlet credentials add users - < users.jsonl
-           martlet credentials list [user|key|instance|operator] [--json]
-           martlet credentials revoke user|key|instance|operator NAME [--label LABEL]
-           martlet credentials enable|disable user|key|instance|operator NAME
+  static let usage = CommandUsage(
+    "martlet credentials", "add, list, revoke or disable tokens, keys and operators",
+    forms: [
+      CommandForm("add", "make a secret", [kind(and: ["users"]), .name], CredentialWords.settings + [label, json]),
+      CommandForm("list", "list names", [kind(isOptional: true)], [json]),
+      CommandForm("revoke", "delete a name", [kind(), .name], [label]),
+      CommandForm("enable", "enable a disabled name", [kind(), .name]),
+      CommandForm("disable", "refuse a name until it is enabled", [kind(), .name]),
+    ],
+    text: """
+      A user has a bearer token, an app an API key, an instance a device key, an operator of the dashboard a secret. add
+      creates a secret of 256 bits and prints it once; only its SHA-256 is stored. Each name has one secret, a user up to
+      100, each with a label of its own; without --label, add refuses a name that has a secret. To change a secret, revoke
+      it and add it again. A credential that is revoked or disabled is refused from the next request on; enable and disable
+      are about all secrets of a user.
 
-    A user has a bearer token, an app an API key, an instance a device key, an operator of the dashboard a secret. add creates
-    a secret of 256 bits and prints it once; only its SHA-256 is stored. Each name has one secret, a user up to 100, each with
-    a label of its own; without --label, add refuses a name that has a secret. To change a secret, revoke it and add it again.
-    A credential that is revoked or disabled is refused from the next request on; enable and disable are about all secrets of
-    a user.
+      add users - reads JSON lines {"name":"alice","label":"phone","apps":["com.example.app"]} (label and apps are optional)
+      and prints a line for each: {"name","label","secret"}, or {"line","name","error"} (exit code 1).
 
-    add users - reads JSON lines {"name":"alice","label":"phone","apps":["com.example.app"]} (label and apps are optional) and
-    prints a line for each: {"name","label","secret"}, or {"line","name","error"} (exit code 1).
+      What an operator may do: viewer reads; operator also pauses, resumes, cancels, retries, requeues, sends test pushes,
+      drains workers and sees payloads; admin also purges dead letters, removes devices, enables, disables and revokes
+      credentials, and sees whole tokens.
+      """)
 
-      --label LABEL      which secret of a user, as phone: 1 to 64 letters, digits or any of ._:-; default of add: default;
-                         revoke without it revokes all secrets of the user
-      --secret -         read the secret from stdin (one line, 16 to 512 bytes), for clients that already have one
-      --disabled         add the credential disabled
-      --app BUNDLE_ID    may be repeated: the user or key is for this app only; without it, for every app
-      --scopes LIST      permissions of a key; default: all of devices (/devices), tokens (/newtoken), push (/newpush), jobs (/api/push)
-      --rate N --burst N --daily N
-                         requests of a key to /devices: per second, at once, per UTC day; default 100, 200, 10000
-      --role ROLE        what an operator may do: viewer (default) reads; operator also pauses, resumes, cancels, retries,
-                         requeues, sends test pushes, drains workers and sees payloads; admin also purges dead letters,
-                         removes devices, enables, disables and revokes credentials, and sees whole tokens
-      --json             print {"kind","name","secret"}; list: one object per line
+  private static func kind(and other: [String] = [], isOptional: Bool = false) -> CommandArgument {
+    CommandArgument("KIND", of: Credential.Kind.allCases.map(\.rawValue) + other, isOptional: isOptional)
+  }
 
+  private static let label = CommandOption(
+    "label", .text("LABEL"),
     """
+    which secret of a user, as phone: 1 to 64 letters, digits or any of ._:-; default of add: default; revoke without it \
+    revokes all secrets of the user
+    """)
+  private static let json = CommandOption(
+    "json", "print JSON, one object a line: {\"kind\",\"name\",\"secret\"} of add")
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(
-      words, options: ["secret", "app", "scopes", "rate", "burst", "daily", "role", "label"],
-      flags: ["disabled", "json"])
-    let verb = line.positional.first ?? ""
-    switch verb {
+    let line = try CommandLineWords(words, of: self)
+    switch line.action {
     case "list":
-      try await list(try CredentialWords.kinds(line), line, environment)
-    case "add" where line.positional.dropFirst().first == "users":
+      try await list(
+        line.arguments.isEmpty ? Credential.Kind.allCases : [CredentialWords.kind(line)], line, environment)
+    case "add" where line.arguments[0] == "users":
       return try await addUsers(line, environment)
     case "add":
       try await add(try CredentialWords(line, isNew: true), line, environment)
-    case "revoke", "enable", "disable":
-      try await change(try CredentialWords(line, isNew: false), verb, environment)
-    default: throw CommandError.usage("expected add, list, revoke, enable or disable")
+    default:
+      try await change(try CredentialWords(line, isNew: false), line.action, environment)
     }
     return .done
   }
@@ -188,10 +188,10 @@ extension CredentialsCommand {
 
   /// Adds the users of stdin, and prints a line for each in their order.
   static func addUsers(_ line: CommandLineWords, _ environment: ProcessEnvironment) async throws -> ExitCode {
-    guard line.positional.count == 3, line.positional[2] == "-" else {
+    guard line.arguments[1] == "-" else {
       throw CommandError.usage("add users takes only -: the users are read from stdin, a JSON object per line")
     }
-    try line.refuse(CredentialWords.options, "is for one credential")
+    try line.refuse(CredentialWords.settings.map(\.name) + ["label"], "is for one credential")
     return try await ClientConfiguration(environment).withConnection { connection in
       let credentials = Credentials(connection: connection)
       var exit = ExitCode.done

@@ -5,53 +5,54 @@ import Operations
 import Program
 import Queue
 import Telemetry
+import Usage
 
 /// `martlet dead`: lists, shows, requeues and purges dead letters.
 enum DeadCommand: Command {
-  static let name = "dead"
-  static let summary = "list, show, requeue or purge dead letters"
-  static let help = """
-    usage: martlet dead list    [--reason TEXT] [--queue LIST] [--limit N] [--json | --raw]
-           martlet dead show ID    [--json | --raw]
-           martlet dead requeue [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
-           martlet dead purge   [ID] [--reason TEXT] [--queue LIST] [--limit N] [--dry-run]
+  static let usage = CommandUsage(
+    "martlet dead", "list, show, requeue or purge dead letters",
+    forms: [
+      CommandForm("list", "list dead letters", [], [reason, .queue, limit, .json, raw], only: [["json", "raw"]]),
+      CommandForm("show", "show a dead letter", [.id], [.json, raw], only: [["json", "raw"]]),
+      CommandForm("requeue", "run dead letters again", [.anyID], [reason, .queue, limit, dryRun]),
+      CommandForm("purge", "delete dead letters", [.anyID], [reason, .queue, limit, dryRun]),
+    ],
+    text: """
+      Works on the dead letters of the queues of MARTLET_QUEUES, newest first. A requeued job is sent only to the devices
+      that were left open or uncertain, under the same apns-ids, and has all its attempts again. requeue and purge without
+      ID, --reason or --limit act on all dead letters. They end after some seconds, and say how many letters are left; the
+      same command continues. list shows \(listLimit) unless --limit is given. show also prints the producer's bytes; of a
+      job larger than 1 MiB only the beginning.
 
-    Works on the dead letters of the queues of MARTLET_QUEUES (or of --queue), newest first. --reason selects those whose
-    reason contains TEXT. A requeued job is sent only to the devices that were left open or uncertain, under the same
-    apns-ids, and has all its attempts again. requeue and purge without ID, --reason or --limit act on all dead letters.
-    They end after some seconds, and say how many letters are left; the same command continues. list shows 50 unless
-    --limit is given. --dry-run prints what would be done and changes nothing. show also prints the producer's bytes; of
-    a job larger than 1 MiB only the beginning.
+      Control characters and invalid UTF-8 are escaped. With --raw, list escapes nothing and show prints only the
+      producer's bytes, unchanged.
+      """)
 
-    Control characters and invalid UTF-8 are escaped. With --raw, list escapes nothing and show prints only the producer's
-    bytes, unchanged.
-
-    """
+  private static let reason = CommandOption("reason", .text("TEXT"), "only those whose reason contains the text")
+  private static let limit = CommandOption("limit", .number("N", 1...Int.max), "at most this many")
+  private static let raw = CommandOption("raw", "escape nothing, or print the producer's bytes and nothing else")
+  private static let dryRun = CommandOption("dry-run", "print what would be done, and change nothing")
 
   private static let listLimit = 50
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["reason", "limit", "queue"], flags: ["dry-run", "json", "raw"])
-    guard let verb = line.positional.first, line.positional.count <= 2 else {
-      throw CommandError.usage("expected list, show, requeue or purge, and at most one id")
-    }
-    let id = line.positional.count == 2 ? line.positional[1] : nil
+    let line = try CommandLineWords(words, of: self)
+    let (verb, id) = (line.action, line.arguments.first)
     let configuration = try ClientConfiguration(environment)
     let queues = try configuration.queues(of: line)
-    let limit = try line.integer("limit", in: 1...Int.max)
+    let limit = verb == "show" ? nil : line.integer("limit")
     let filter = DeadLetterFilter(id: id, reason: line.value("reason"))
     switch verb {
-    case "list" where id == nil:
+    case "list":
       let entries = try await collect(configuration, queues, filter, limit: limit ?? listLimit)
       showList(entries, line)
       return .done
     case "show":
-      guard let id else { throw CommandError.usage("show needs an id") }
-      let entries = try await collect(configuration, queues, DeadLetterFilter(id: id), limit: 1)
-      guard let entry = entries.first else { throw CommandError.failed("no dead letter of job '\(id)'") }
+      let entries = try await collect(configuration, queues, filter, limit: 1)
+      guard let entry = entries.first else { throw CommandError.failed("no dead letter of job '\(id ?? "")'") }
       show(entry, line)
       return .done
-    case "requeue", "purge":
+    default:
       let isDry = line.has("dry-run")
       let sweep = try await configuration.withConnection { connection in
         await DeadLetterSweep.run(
@@ -63,7 +64,6 @@ enum DeadCommand: Command {
       let left = sweep.left > 0 ? "; \(sweep.left) left to look at: run it again to continue" : ""
       Console.print("\(isDry ? "would \(verb)" : "\(verb)d") \(sweep.done)\(left)\n")
       return .done
-    default: throw CommandError.usage("expected list, show, requeue or purge")
     }
   }
 

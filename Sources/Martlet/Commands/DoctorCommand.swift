@@ -5,33 +5,29 @@ import JSON
 import Operations
 import Program
 import Sidecar
+import Usage
 import Worker
 
 /// `martlet doctor`: checks everything that delivery needs.
 enum DoctorCommand: Command {
-  static let name = "doctor"
-  static let summary = "check settings, Redis, the provider key and APNs"
-  static let help = """
-    usage: martlet doctor [--channels] [--json]
+  static let usage = CommandUsage(
+    "martlet doctor", "check settings, Redis, the provider key and APNs", [],
+    Parts.all.flatMap { $0.doctorFlags } + [.init("json", "print JSON, one object a line")],
+    text: """
+      Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
+      apps of MARTLET_APPS and their keys, the connection to each gateway of APNs, which key APNs accepts for each app and
+      environment (asked with a token that no device has), who can reach the HTTP services, their TLS certificate, the limit
+      of open files and the time zones. If an app has broadcast channels, asks without credentials which origins manage them
+      and take broadcasts.
 
-    Checks every setting, Redis (connection, version, noeviction, AOF, clock, keys of the queues), the provider key, the
-    apps of MARTLET_APPS and their keys, the connection to each gateway of APNs, which key APNs accepts for each app and
-    environment (asked with a token that no device has), who can reach the HTTP services, their TLS certificate, the limit
-    of open files and the time zones.
+      Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix
+      it. As JSON: {"check","status","text","fix"}.
 
-    If an app has broadcast channels, asks without credentials which origins manage them and take broadcasts; with
-    --channels for every app.
-
-    Prints one line for each check: the status (ok, note, warn or fail), what was checked, what was found and how to fix it.
-    --json prints one object {"check","status","text","fix"} per line.
-
-    Exit code 0 if no check failed, 1 if one failed, 2 if settings are invalid.
-
-    """
+      Exit code 0 if no check failed, 1 if one failed, 2 if settings are invalid.
+      """)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, flags: Parts.all.reduce(into: ["json"]) { $0.formUnion($1.doctorFlags) })
-    try line.refuseArguments()
+    let line = try CommandLineWords(words, of: self)
     let values = environment.values
     var faults: [InvalidValue] = []
     let (worker, sidecar, dashboard) = AllConfiguration.read(values, &faults)
@@ -64,7 +60,9 @@ enum DoctorCommand: Command {
       findings += await KeyExamination(
         apps: configuration.apps, configuration: configuration.apns, bundleID: configuration.bundleID
       ).findings()
-      for part in Parts.all { findings += await part.examine(configuration, part.doctorFlags.filter(line.has)) }
+      for part in Parts.all {
+        findings += await part.examine(configuration, Set(part.doctorFlags.map(\.name).filter(line.has)))
+      }
     } else {
       findings.append(
         Finding("redis, apns", .fact, "not checked", fix: "fix the settings first, then run doctor again"))

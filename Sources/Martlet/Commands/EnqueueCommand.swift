@@ -4,61 +4,89 @@ import JSON
 import Program
 import Redis
 import Telemetry
+import Usage
 
 /// `martlet enqueue`: checks a job and queues it.
 enum EnqueueCommand: Command {
-  static let name = "enqueue"
-  static let summary = "check a job and queue it"
-  static let help = """
-    usage: martlet enqueue [--queue LIST] (--user U | --token T | --app B | --activity ID | --channel C) [--title T] [--body B] ...
-           martlet enqueue [--queue LIST] --instance I --class C [--preview TEXT] ...
-           martlet enqueue [--queue LIST] [--json] < jobs.jsonl
+  static let usage = CommandUsage(
+    "martlet enqueue", "check a job and queue it", [],
+    [
+      .init(
+        "queue", .text("LIST"),
+        "the list to push to; default: push:jobs if MARTLET_QUEUES contains it, else its first list")
+    ] + fields.map(\.option) + [
+      atMostOnce, .init("json", "print {\"id\",\"queue\"} instead of the id"), .init("dry-run", "only check"),
+    ],
+    text: """
+      Checks a job against version 1 of the format, LPUSHes it and prints its id. Without options of a job, reads jobs from
+      stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. An
+      invalid job is reported and not queued (exit code 1). A number in the state of a Live Activity that looks like a Unix
+      time is reported, and the job is queued.
 
-    Checks a job against version 1 of the format, LPUSHes it and prints its id. Without options of a job, reads jobs from
-    stdin, one JSON object per line. A job without an id gets one, and one without enqueuedAt gets the present time. An
-    invalid job is reported and not queued (exit code 1). A number in the state of a Live Activity that looks like a Unix
-    time is reported, and the job is queued.
+      A job needs an addressee: --user, --token, --instance with --class, --activity, --channel with --app, or --app alone
+      for everyone registered for it. --user with --token is that device of the user.
+      """)
 
-      --queue LIST       the list to push to; default: push:jobs if MARTLET_QUEUES contains it, else its first list
-      --user U --token T --instance I --app B     the addressee (--user with --token: that device of the user;
-                                                  --instance requires --class)
-      --activity ID                               a Live Activity: its newest state (--user with it: that user's devices;
-                                                  --token with it: that update token gets the newest state)
-      --channel NAME                              a channel of Live Activities of the app (see martlet channels)
-      --live-activity JSON                        what to do to a Live Activity: {"event":"start|update|end", …}
-      --id ID  --title T  --subtitle S  --body B  --badge N  --sound S  --category C  --thread-id T
-      --class C  --preview TEXT                   a class of a delivery policy (see MARTLET_POLICY_FILE), to an instance
-      --data JSON  --payload JSON                 objects; the payload is sent byte for byte
-      --push-type T  --priority N  --collapse-id C  --ttl SECONDS  --expiration UNIX_SECONDS
-      --send-at TIME     ISO 8601 or unix milliseconds
-      --dedupe VALUE  --reply-to LIST
-      --trace TRACEPARENT                         of W3C: 00-<trace id>-<parent id>-<flags>
-      --at-most-once     never send twice: a push that may have arrived goes to the dead letters instead
-      --json             print {"id","queue"} instead of the id
-      --dry-run          only check
+  /// An option that is a field of the job.
+  private struct Field {
+    let option: CommandOption
+    let name: String
+    /// Whether the value is JSON.
+    let isRaw: Bool
 
-    """
+    /// The name of the field is that of the option, in camel case.
+    init(_ option: String, _ value: CommandOption.Value, isRaw: Bool = false, _ help: String) {
+      self.option = CommandOption(option, value, help)
+      let words = option.split(separator: "-")
+      name = words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
+      self.isRaw = isRaw
+    }
+  }
 
-  private static let target = ["user", "token", "instance", "activity", "channel", "app"]
-  private static let strings = [
-    "id": "id", "title": "title", "subtitle": "subtitle", "body": "body", "sound": "sound", "category": "category",
-    "thread-id": "threadId", "push-type": "pushType", "collapse-id": "collapseId", "dedupe": "dedupe",
-    "reply-to": "replyTo", "trace": "trace", "class": "class", "preview": "preview",
+  private static let addressees: [Field] = [
+    Field("user", .text("USER"), "all devices of a user; with --token or --activity only those"),
+    Field("token", .text("TOKEN"), "a device; with --activity: that update token gets the newest state"),
+    Field("instance", .text("INSTANCE"), "the device of an instance; needs --class"),
+    Field("activity", .text("ID"), "a Live Activity: the devices that have an update token of it get its newest state"),
+    Field("channel", .text("NAME"), "a channel of Live Activities of the app (see martlet channels)"),
+    Field("app", .text("BUNDLE_ID"), "the app; alone: everyone who is registered for it"),
   ]
-  private static let numbers = ["badge": "badge", "priority": "priority", "ttl": "ttl", "expiration": "expiration"]
-  private static let raws = ["data": "data", "payload": "payload", "live-activity": "liveActivity"]
+  private static let number = CommandOption.Value.number("N", 0...Int.max)
+  private static let fields: [Field] =
+    addressees + [
+      Field("id", .text("ID"), "the id of the job"),
+      Field("title", .text("TEXT"), "the title"), Field("subtitle", .text("TEXT"), "the line below the title"),
+      Field("body", .text("TEXT"), "the text"), Field("badge", number, "the number at the app's icon"),
+      Field("sound", .text("NAME"), "the sound"), Field("category", .text("NAME"), "the category, for buttons"),
+      Field("thread-id", .text("ID"), "the group of the notification"),
+      Field("class", .text("CLASS"), "a class of a delivery policy (see MARTLET_POLICY_FILE)"),
+      Field("preview", .text("TEXT"), "what a class sends instead of the text while it must not show it"),
+      Field("data", .text("JSON"), isRaw: true, "an object beside aps"),
+      Field("payload", .text("JSON"), isRaw: true, "the whole payload, which is sent byte for byte"),
+      Field(
+        "live-activity", .text("JSON"), isRaw: true,
+        "what to do to a Live Activity: {\"event\":\"start|update|end\", …}"),
+      Field("push-type", .text("TYPE"), "the push type"), Field("priority", number, "10, 5 or 1"),
+      Field("collapse-id", .text("ID"), "a newer push with the same one replaces the older"),
+      Field("ttl", .number("SECONDS", 0...Int.max), "when the push expires, from now"),
+      Field("expiration", .number("UNIX_SECONDS", 0...Int.max), "when the push expires"),
+      Field("send-at", .text("TIME"), "not before: ISO 8601 or unix milliseconds"),
+      Field("dedupe", .text("VALUE"), "jobs with the same value are sent once"),
+      Field("reply-to", .text("LIST"), "the list that gets the record"),
+      Field("trace", .text("TRACEPARENT"), "of W3C: 00-<trace id>-<parent id>-<flags>"),
+    ]
+  private static let atMostOnce = CommandOption(
+    "at-most-once", "never send twice: a push that may have arrived goes to the dead letters instead")
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let options = target + Array(strings.keys) + Array(numbers.keys) + Array(raws.keys) + ["queue", "send-at"]
-    let line = try CommandLineWords(words, options: Set(options), flags: ["json", "dry-run", "at-most-once"])
-    guard line.positional.isEmpty else { throw CommandError.usage("unexpected '\(line.positional[0])'") }
+    let line = try CommandLineWords(words, of: self)
     var classes: (any JobClasses)?
     let configuration = try ClientConfiguration(environment) { reader in
       TimeZoneSetting.check(&reader)
       classes = Parts.classes(&reader)
     }
     let queue = try line.queue() ?? defaultQueue(configuration.queues)
-    let isFromFlags = options.contains { $0 != "queue" && line.value($0) != nil }
+    let isFromFlags = fields.contains { line.has($0.option.name) }
     guard isFromFlags || !line.has("at-most-once") else {
       throw CommandError.usage("--at-most-once requires a job given by options; a job on stdin has atMostOnce")
     }
@@ -159,21 +187,23 @@ enum EnqueueCommand: Command {
   /// Returns the job that the options of a command line describe.
   private static func job(from line: CommandLineWords) throws(CommandError) -> [UInt8] {
     let app = line.value("app")
-    let isBroadcast = target.dropLast().allSatisfy { line.value($0) == nil }
-    let addressee: JSONObject = [
-      "user": line.value("user"), "token": line.value("token"), "instance": line.value("instance"),
-      "activity": line.value("activity"), "channel": line.value("channel"), "app": isBroadcast ? app : nil,
+    let isBroadcast = addressees.dropLast().allSatisfy { !line.has($0.name) }
+    var addressee: JSONObject = ["app": isBroadcast ? app : nil]
+    for field in addressees.dropLast() { addressee = addressee + [field.name: line.value(field.name)] }
+    var job: JSONObject = [
+      "to": addressee, "app": isBroadcast ? nil : app, "atMostOnce": line.has("at-most-once") ? true : nil,
     ]
-    var job: JSONObject = ["to": addressee, "app": isBroadcast ? nil : app]
-    for (option, field) in strings.sorted(by: { $0.key < $1.key }) { job = job + [field: line.value(option)] }
-    for (option, field) in numbers.sorted(by: { $0.key < $1.key }) {
-      job = try job + [field: line.integer(option, in: 0...Int.max)]
+    for field in fields.dropFirst(addressees.count) {
+      let (option, value) = (field.option.name, line.value(field.option.name))
+      if field.isRaw {
+        job = try job + [field.name: raw(option, line)]
+      } else if let number = option == "send-at" ? value?.integer(in: 0...Int.max) : line.integer(option) {
+        job = job + [field.name: number]
+      } else {
+        job = job + [field.name: value]
+      }
     }
-    for (option, field) in raws.sorted(by: { $0.key < $1.key }) { job = try job + [field: raw(option, line)] }
-    let at = line.value("send-at")
-    let milliseconds: Int64? = at?.integer(in: 0...Int64.max)
-    job = job + ["atMostOnce": line.has("at-most-once") ? true : nil, "sendAt": milliseconds]
-    return (job + ["sendAt": milliseconds == nil ? at : nil]).bytes
+    return job.bytes
   }
 
   private static func raw(_ option: String, _ line: CommandLineWords) throws(CommandError) -> JSONText? {

@@ -5,29 +5,30 @@ import Operations
 import Program
 import Registry
 import Telemetry
+import Usage
 
 /// `martlet explain`: says what happened to a job, or why an addressee gets nothing.
 enum ExplainCommand: Command {
-  static let name = "explain"
-  static let summary = "say what happened to a job or a Live Activity, or why somebody gets nothing"
-  static let help = """
-    usage: martlet explain ID            [--queue LIST] [--json]
-           martlet explain --user NAME   [--queue LIST] [--json] [--full-tokens]
-           martlet explain --token TOKEN [--queue LIST] [--json] [--full-tokens]
-           martlet explain --instance ID [--queue LIST] [--json] [--full-tokens]
-           martlet explain --activity ID [--queue LIST] [--json] [--full-tokens]
+  static let usage = CommandUsage(
+    "martlet explain", "say what happened to a job, or why an addressee gets nothing", [.anyID],
+    [
+      .init("user", .text("NAME"), "explain a user: which devices, and what prevents pushes to them"),
+      .init("token", .text("TOKEN"), "explain a device"), .init("instance", .text("ID"), "explain an instance"),
+    ]
+      + subjects.map { CommandOption($0.option, .text("ID"), $0.help) } + [
+        .queue, .json, .init("full-tokens", "do not shorten tokens"),
+      ],
+    only: [["user", "token", "instance"] + subjects.map(\.option)],
+    text: """
+      Says what happened to a job, step by step, what happens next, and what to do. Of a user, a token or an instance, says
+      whether pushes reach it, and what prevents them: registrations, apps, paused routes, the last refusals of APNs, the
+      limits of delivery policies.
 
-    Says what happened to a job, step by step, what happens next, and what to do. With --user, --token or --instance, says
-    whether pushes reach the addressee, and what prevents it: registrations, apps, paused routes, the last refusals of APNs,
-    the limits of delivery policies. With --activity, says what a Live Activity shows, which devices have an update token of
-    it, and what waits for one.
+      Looks at the queues of MARTLET_QUEUES. Times are local: TZ or MARTLET_TIME_ZONE. Limits are those of the policies that
+      MARTLET_POLICY_FILE names here.
 
-    Looks at the queues of MARTLET_QUEUES (or of --queue). Times are local: TZ or MARTLET_TIME_ZONE. Tokens are shortened
-    unless --full-tokens is given. Limits are those of the policies that MARTLET_POLICY_FILE names here.
-
-    Exit code 1 if nothing is known of the job, the addressee or the activity.
-
-    """
+      Exit code 1 if nothing is known of what was asked.
+      """)
 
   /// What to explain.
   private enum Subject: Sendable {
@@ -40,9 +41,7 @@ enum ExplainCommand: Command {
   private static var subjects: [ExplainedSubject] { Parts.all.flatMap { $0.subjects } }
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(
-      words, options: Set(["user", "token", "instance", "queue"] + subjects.map(\.option)),
-      flags: ["json", "full-tokens"])
+    let line = try CommandLineWords(words, of: self)
     let subject = try subject(line)
     var explainers: [any AddresseeExplainer] = []
     let configuration = try ClientConfiguration(environment) { reader in
@@ -78,7 +77,7 @@ enum ExplainCommand: Command {
   private static var text: ExplanationText { ExplanationText(time: TimeText(now: Clock.unixMilliseconds)) }
 
   private static func subject(_ line: CommandLineWords) throws(CommandError) -> Subject {
-    var subjects = line.positional.map(Subject.job)
+    var subjects = line.arguments.map(Subject.job)
     if let user = line.value("user") { subjects.append(.addressee(.user(user))) }
     if let token = line.value("token") { subjects.append(.addressee(.token(token))) }
     if let instance = line.value("instance") { subjects.append(.addressee(.instance(instance))) }

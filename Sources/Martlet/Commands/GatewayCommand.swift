@@ -5,36 +5,37 @@ import Operations
 import Program
 import PushModel
 import Telemetry
+import Usage
 import Worker
 
 /// `martlet gateway`: asks a gateway of APNs whether it does what is known of it.
 enum GatewayCommand: Command {
-  static let name = "gateway"
-  static let summary = "ask the gateway of APNs whether it does what is known of it"
-  static let help = """
-    usage: martlet gateway [--environment production|sandbox] [--app BUNDLE_ID] [--token TOKEN] [--renew] [--idle] [--json]
+  static let usage = CommandUsage(
+    "martlet gateway", "ask the gateway of APNs whether it does what is known of it", [],
+    [
+      .init("environment", .choice("NAME", ["production", "sandbox"]), "the gateway; default: APNS_USE_SANDBOX"),
+      .init("app", .text("BUNDLE_ID"), "the app whose key signs; default: APNS_BUNDLE_ID"),
+      .init("token", .text("TOKEN"), "also send two pushes in the background to this device"),
+      .init(
+        "renew",
+        "also use a second new provider token: for 20 minutes APNs may refuse the next one of the team"),
+      .init("idle", "also wait for 30 minutes"),
+      .init("json", "print JSON, one object a line"),
+    ],
+    text: """
+      Asks the gateway some thirty questions, whose answers Apple documents or others have recorded, over one connection and
+      with at most sixty requests. Prints each question, what is expected, what was seen, and who says so; as JSON
+      {"id","question","expected","seen","verdict","certainty","source"}. Shows nothing on any phone.
 
-    Asks the gateway some thirty questions, whose answers Apple documents or others have recorded, over one connection and with
-    at most sixty requests. Prints each question, what is expected, what was seen, and who says so. Shows nothing on any phone.
+      Without settings of APNs it asks what needs no key: SETTINGS, TLS, the order of checks, refusals. With a key it also
+      sends pushes to a token that no device has, all of which are refused, with the provider token that the workers of the
+      key have.
 
-    Without settings of APNs it asks what needs no key: SETTINGS, TLS, the order of checks, refusals. With a key it also sends
-    pushes to a token that no device has, all of which are refused, with the provider token that the workers of the key have.
-
-      --environment E   the gateway; default: APNS_USE_SANDBOX
-      --app BUNDLE_ID   the app whose key signs; default: APNS_BUNDLE_ID
-      --token TOKEN     also send two pushes in the background to this device
-      --renew           also use a second new provider token: for 20 minutes APNs may refuse the next one of the team
-      --idle            also wait for 30 minutes
-      --json            print one object {"id","question","expected","seen","verdict","certainty","source"} per line
-
-    Exit code 0 if every answer is as expected, 1 if one differs or the gateway cannot be reached.
-
-    """
+      Exit code 0 if every answer is as expected, 1 if one differs or the gateway cannot be reached.
+      """)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(
-      words, options: ["environment", "app", "token"], flags: ["renew", "idle", "json"])
-    try line.refuseArguments()
+    let line = try CommandLineWords(words, of: self)
     let (target, scope) = try target(line, environment)
     let facts = scope.facts
     let isJSON = line.has("json")
@@ -62,12 +63,7 @@ enum GatewayCommand: Command {
   private static func target(
     _ line: CommandLineWords, _ process: ProcessEnvironment
   ) throws -> (GatewayTarget, GatewayQuestioning.Scope) {
-    let environment = try line.value("environment").map { text throws(CommandError) in
-      guard let environment = PushEnvironment(rawValue: text) else {
-        throw .usage("--environment takes production or sandbox")
-      }
-      return environment
-    }
+    let environment = line.value("environment").flatMap(PushEnvironment.init(rawValue:))
     var faults: [InvalidValue] = []
     let (worker, _, _) = AllConfiguration.read(process.values, &faults)
     // Whoever sets a part of a key means to ask with it. Other settings are not needed.

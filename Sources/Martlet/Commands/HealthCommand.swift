@@ -1,30 +1,31 @@
 import HTTPClient
 import HTTPServer
 import Program
+import Usage
 import Worker
 
 /// `martlet health`: asks a running service on its admin port. Made for images that hold no other HTTP client.
 enum HealthCommand: Command {
-  static let name = "health"
-  static let summary = "ask a running service whether it works"
-  static let help = """
-    usage: martlet health [--ready] [--address HOST:PORT]
+  static let usage = CommandUsage(
+    "martlet health", "ask a running service whether it works", [],
+    [
+      .init(
+        "address", .text("HOST:PORT"),
+        """
+        the admin port; default: MARTLET_ADMIN_ADDRESS, then \(WorkerSettings.defaultAdminAddress), the worker's (a sidecar's \
+        is \(SidecarSettings.defaultAdminAddress), a dashboard's \(DashboardSettings.defaultAdminAddress))
+        """),
+      .init("ready", "ask for /readyz: whether jobs and requests can be served, not only whether the process answers"),
+    ],
+    text: """
+      Asks the admin port of a worker, sidecar or dashboard on this machine for /healthz, and prints the answer. For an
+      address of all interfaces, this machine is asked.
 
-    Asks the admin port of a worker, sidecar or dashboard on this machine for /healthz, with --ready for /readyz, and prints
-    the answer.
-
-      --address HOST:PORT   the admin port; default MARTLET_ADMIN_ADDRESS, then \(WorkerSettings.defaultAdminAddress), the worker's (a sidecar's is
-                            \(SidecarSettings.defaultAdminAddress), a dashboard's \(DashboardSettings.defaultAdminAddress)). For an address of all interfaces, this
-                            machine is asked.
-      --ready               whether jobs and requests can be served, not only whether the process answers
-
-    Exit code 0 if the status is 200, 1 if it is not or if there is no answer within 2 seconds.
-
-    """
+      Exit code 0 if the status is 200, 1 if it is not or if there is no answer within 2 seconds.
+      """)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["address"], flags: ["ready"])
-    try line.refuseArguments()
+    let line = try CommandLineWords(words, of: self)
     let setting = EnvironmentReader(environment.values).string(ServiceSettings.adminSetting)
     let text = line.value("address") ?? setting ?? "\(WorkerSettings.defaultAdminAddress)"
     guard text.lowercased() != "off" else {

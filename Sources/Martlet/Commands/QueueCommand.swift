@@ -5,28 +5,29 @@ import Program
 import Queue
 import Redis
 import Telemetry
+import Usage
 
 /// `martlet queue`: pauses and resumes queues.
 enum QueueCommand: Command {
-  static let name = "queue"
-  static let summary = "pause or resume a queue"
-  static let help = """
-    usage: martlet queue pause  LIST [--reason TEXT] [--by NAME] [--json]
-           martlet queue resume LIST [--json]
+  static let usage = CommandUsage(
+    "martlet queue", "pause or resume a queue",
+    forms: [
+      CommandForm(
+        "pause", "let no worker take its jobs", [list], [.init("reason", .text("TEXT"), "why"), .by, .json]),
+      CommandForm("resume", "let workers take its jobs", [list], [.json]),
+    ],
+    text: """
+      Once pause has returned, no worker takes a job of the queue, until it is resumed, also after restarts. Jobs in flight
+      continue, and producers can add jobs. martlet status shows what is paused.
 
-    Once pause has returned, no worker takes a job of the queue, until it is resumed, also after restarts. Jobs in flight
-    continue, and producers can add jobs. --by is your login name unless it is given. martlet status shows what is paused.
+      Exit code 0 if the queue is paused or resumed now, or was before.
+      """)
 
-    Exit code 0 if the queue is paused or resumed now, or was before.
-
-    """
+  private static let list = CommandArgument("LIST")
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["reason", "by"], flags: ["json"])
-    guard line.positional.count == 2, let verb = line.positional.first, ["pause", "resume"].contains(verb) else {
-      throw CommandError.usage("expected pause or resume, and one queue")
-    }
-    let queue = line.positional[1]
+    let line = try CommandLineWords(words, of: self)
+    let queue = line.arguments[0]
     guard SharedSettings.isQueueName(queue) else {
       throw CommandError.usage("a queue is a list name of \(SharedSettings.queueNameRule)")
     }
@@ -35,7 +36,7 @@ enum QueueCommand: Command {
     let reason = line.value("reason") ?? ""
     let pause = try await configuration.withConnection { connection in
       let control = QueueControl(queue: queue, connection: connection)
-      guard verb == "pause" else {
+      guard line.action == "pause" else {
         try await control.resume()
         return nil as QueuePause?
       }

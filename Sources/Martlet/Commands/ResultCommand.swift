@@ -4,25 +4,24 @@ import Operations
 import Program
 import Queue
 import Redis
+import Usage
 
 /// `martlet result ID`: shows the record of a job.
 enum ResultCommand: Command {
-  static let name = "result"
-  static let summary = "show the record of a job"
-  static let help = """
-    usage: martlet result ID [--json | --raw]
+  static let usage = CommandUsage(
+    "martlet result", "show the record of a job", [.id],
+    [.init("json", "print JSON on one line"), .init("raw", "print the bytes as Redis has them")],
+    only: [["json", "raw"]],
+    text: """
+      Prints the record of a job as JSON with escaped control characters.
 
-    Prints the record of a job as JSON with escaped control characters, or with --raw its unchanged bytes.
-
-    Exit code 1 if there is no record: the job has not been attempted yet, MARTLET_RESULTS excludes it,
-    MARTLET_RESULT_TTL has passed, or Redis was short of memory, which the message then says.
-
-    """
+      Exit code 1 if there is no record: the job has not been attempted yet, MARTLET_RESULTS excludes it,
+      MARTLET_RESULT_TTL has passed, or Redis was short of memory, which the message then says.
+      """)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, flags: ["json", "raw"])
-    guard line.positional.count == 1 else { throw CommandError.usage("expected one job id") }
-    let id = line.positional[0]
+    let line = try CommandLineWords(words, of: self)
+    let id = line.arguments[0]
     let configuration = try ClientConfiguration(environment)
     let bytes = try await configuration.withConnection { connection in
       guard let record = try await connection.send(RedisCommand("GET", QueueKeys.result(id))).contents else {

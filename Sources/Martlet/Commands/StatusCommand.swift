@@ -7,25 +7,27 @@ import Program
 import Queue
 import Redis
 import Telemetry
+import Usage
 
 /// `martlet status`: shows the queues and the workers.
 enum StatusCommand: Command {
-  static let name = "status"
-  static let summary = "show queues, workers, rates, and what is paused or slow"
-  static let help = """
-    usage: martlet status [--watch] [--interval SECONDS] [--json]
-
-    Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live workers
-    with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes whose stale
-    tokens are not removed, each with its fix, how much memory Redis uses and what that means for records, the apps that APNs answers slowly, why the last connection to APNs ended, and the webhook.
-    --watch redraws every second (or every --interval) until interrupted; with --json it prints one object per line.
-
-    """
+  static let usage = CommandUsage(
+    "martlet status", "show queues, workers, rates, and what is paused or slow", [],
+    [
+      .init("watch", "show them again each second, until interrupted"),
+      .init("interval", .number("SECONDS", 1...3600), "the time between; default: 1"),
+      .init("json", "print JSON, one object a line"),
+    ],
+    text: """
+      Shows the numbers of waiting, in-flight, retry, scheduled and dead jobs of each queue of MARTLET_QUEUES, the live
+      workers with their rates, what the fleet did in the last hour, paused queues, the paused routes to APNs and the routes
+      whose stale tokens are not removed, each with its fix, how much memory Redis uses and what that means for records, the
+      apps that APNs answers slowly, and why the last connection to APNs ended.
+      """)
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["interval"], flags: ["watch", "json"])
-    try line.refuseArguments()
-    let interval = try line.integer("interval", in: 1...3600) ?? 1
+    let line = try CommandLineWords(words, of: self)
+    let interval = line.integer("interval") ?? 1
     let configuration = try ClientConfiguration(environment)
     try await configuration.withConnection { connection in
       while true {

@@ -1,4 +1,5 @@
 package import Dashboard
+package import Usage
 import EventLoop
 package import Operations
 package import Program
@@ -9,12 +10,16 @@ package import Worker
 package enum LiveActivitiesPart: Part {
   package static let commands: [any Command.Type] = [ChannelsCommand.self]
   package static let subjects = [
-    ExplainedSubject("activity") { id, fleet, registry, isWhole in
+    ExplainedSubject(
+      "activity", "explain a Live Activity: what it shows, which devices have an update token of it, what waits for one"
+    ) { id, fleet, registry, isWhole in
       let found = try await ActivityReader.explain(id, fleet, registry, showsWholeTokens: isWhole)
       return (found.summary, found.object, found.isKnown)
     }
   ]
-  package static let doctorFlags: Set = ["channels"]
+  package static let doctorFlags = [
+    CommandOption("channels", "ask for every app which origins serve channels")
+  ]
 
   package static func add(to worker: inout WorkerConfiguration, _ reader: inout EnvironmentReader) {
     worker.steps.append { context in

@@ -1,14 +1,16 @@
 import EventLoop
+package import Usage
 
 /// A subcommand of `martlet`.
 package protocol Command: Sendable {
-  static var name: String { get }
-  /// One line for the list of commands.
-  static var summary: String { get }
-  /// The complete text of `--help`.
-  static var help: String { get }
+  static var usage: CommandUsage { get }
   /// Runs the command with the words after its name. Throws ``CommandError`` or ``ConfigurationFaults``.
   @EventLoop static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode
+}
+
+extension Command {
+  /// The word behind `martlet`.
+  package static var name: String { String(usage.path.dropFirst("martlet ".count)) }
 }
 
 /// The exit codes of `martlet`.

@@ -1,4 +1,5 @@
 package import Credentials
+package import Usage
 import EventLoop
 import HTTPServer
 import Jobs

@@ -124,7 +124,7 @@ import TestSupport
     let file = try write("token,enviroment\n")
     let words = ["tokens", "import", file]
     for (wrong, text) in [
-      (["--from", "pigeon"], "--from takes sns, onesignal, notification-hubs, gorush, rpush, csv"),
+      (["--from", "pigeon"], "--from takes sns, onesignal, notification-hubs, gorush, rpush or csv"),
       (["--from", "csv", "--bundle", "com a"], "import takes one --bundle, the bundle id of an app"),
       (["--from", "csv", "--bundle", "a", "--bundle", "b"], "import takes one --bundle, the bundle id of an app"),
       (["--dry-run"], "--dry-run is for import --from only"),

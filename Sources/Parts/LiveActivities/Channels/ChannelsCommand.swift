@@ -1,4 +1,5 @@
 import APNs
+import Usage
 import EventLoop
 import JSON
 import Operations
@@ -8,33 +9,47 @@ import Registry
 
 /// `martlet channels`: manages the broadcast channels of an app.
 enum ChannelsCommand: Command {
-  static let name = "channels"
-  static let summary = "list, create, show, delete or adopt broadcast channels"
-  static let help = """
-    usage: martlet channels list        [--app BUNDLE_ID] [--json]
-           martlet channels create NAME [--app BUNDLE_ID] [--storage none|newest] [--json]
-           martlet channels show NAME   [--app BUNDLE_ID] [--json]
-           martlet channels delete NAME|ID [--app BUNDLE_ID] [--json]
-           martlet channels adopt NAME --id ID --environment production|sandbox [--app BUNDLE_ID] [--json]
+  static let usage = CommandUsage(
+    "martlet channels", "list, create, show, delete or adopt broadcast channels",
+    forms: [
+      CommandForm("list", "compare channels with those of APNs", [], [app, json]),
+      CommandForm(
+        "create", "create a channel", [.name],
+        [
+          app,
+          .init(
+            "storage", .choice("WHAT", ["newest", "none"]),
+            """
+            what APNs keeps for devices that are offline: newest (default), the newest broadcast, for 8 hours at most; or \
+            none, which allows more broadcasts; it cannot be changed later
+            """), json,
+        ]),
+      CommandForm("show", "show a channel", [.name], [app, json]),
+      CommandForm("delete", "delete a channel for good", [CommandArgument("NAME|ID")], [app, json]),
+      CommandForm(
+        "adopt", "give a channel of APNs a name", [.name],
+        [
+          .init("id", .text("ID"), isRequired: true, "APNs' id of the channel"),
+          .init(
+            "environment", .choice("NAME", ["production", "sandbox"]), isRequired: true, "where the channel is"),
+          app, json,
+        ]),
+    ],
+    text: """
+      APNs sends one broadcast to every device whose Live Activity has subscribed to a channel. A job names the channel, and
+      is sent in each environment in which the channel exists. Works in each environment for which the app has a key.
 
-    APNs sends one broadcast to every device whose Live Activity has subscribed to a channel. A job names the channel, and is
-    sent in each environment in which the channel exists. Works in each environment for which the app has a key.
+      list compares with APNs' list: ok, missing (APNs does not know it: delete it, then create it again), orphan (only APNs
+      knows it, as after a creation whose answer was lost: adopt or delete it), unknown (APNs could not be asked). create
+      creates what does not exist yet. delete deletes for good: devices that have subscribed get nothing more. adopt gives a
+      channel of APNs a name.
 
-    list compares with APNs' list: ok, missing (APNs does not know it: delete it, then create it again), orphan (only APNs
-    knows it, as after a creation whose answer was lost: adopt or delete it), unknown (APNs could not be asked). create
-    creates what does not exist yet. delete deletes for good: devices that have subscribed get nothing more. adopt gives a
-    channel of APNs a name.
+      Exit code 1 if an environment could not be asked, or if something was not done there.
+      """)
 
-      --app BUNDLE_ID   the app; default: APNS_BUNDLE_ID
-      --storage WHAT    what APNs keeps for devices that are offline: newest (default), the newest broadcast, for 8 hours at
-                        most; or none, which allows more broadcasts. It cannot be changed later.
-      --id ID           APNs' id of the channel
-      --environment E   where the channel is
-      --json            print one object {"name","environment","id","storage","state"} per line
-
-    Exit code 1 if an environment could not be asked, or if something was not done there.
-
-    """
+  private static let app = CommandOption("app", .text("BUNDLE_ID"), "the app; default: APNS_BUNDLE_ID")
+  private static let json = CommandOption(
+    "json", "print JSON, one object a line: {\"name\",\"environment\",\"id\",\"storage\",\"state\"}")
 
   /// What the words ask for.
   private struct Request {
@@ -46,12 +61,8 @@ enum ChannelsCommand: Command {
   }
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
-    let line = try CommandLineWords(words, options: ["app", "storage", "id", "environment"], flags: ["json"])
-    let verb = line.positional.first ?? ""
-    guard ["list", "create", "show", "delete", "adopt"].contains(verb),
-      line.positional.count == (verb == "list" ? 1 : 2)
-    else { throw CommandError.usage("expected list, or create, show, delete or adopt and one name") }
-    let subject = line.positional.count == 2 ? line.positional[1] : ""
+    let line = try CommandLineWords(words, of: self)
+    let (verb, subject) = (line.action, line.arguments.first ?? "")
     guard verb == "list" || Channel.isName(subject) || verb == "delete" && ChannelID.isWellFormed(subject) else {
       throw CommandError.usage("the name of a channel has \(Channel.nameRule)")
     }
@@ -100,10 +111,7 @@ enum ChannelsCommand: Command {
 
   @EventLoop
   private static func create(_ request: Request, _ control: ChannelControl) async throws -> [ChannelStep] {
-    let wanted = try request.line.value("storage").map { text throws(CommandError) in
-      guard let storage = ChannelStorage(rawValue: text) else { throw .usage("--storage takes none or newest") }
-      return storage
-    }
+    let wanted = request.line.value("storage").flatMap(ChannelStorage.init(rawValue:))
     let known = try await control.channel(request.subject)
     if let known, let wanted, known.storage != wanted {
       throw CommandError.failed(
@@ -117,7 +125,7 @@ enum ChannelsCommand: Command {
   private static func adopt(_ request: Request, _ control: ChannelControl) async throws -> ChannelStep {
     guard let id = request.line.value("id"), ChannelID.isWellFormed(id),
       let environment = request.line.value("environment").flatMap(PushEnvironment.init(named:))
-    else { throw CommandError.usage("expected --id and APNs' id, and --environment production or sandbox") }
+    else { throw CommandError.usage("expected --id and APNs' id") }
     return try await control.adopt(id, in: environment, as: request.subject)
   }
 

@@ -1,0 +1,48 @@
+import Program
+import Foundation
+import Testing
+import Usage
+
+@testable import Martlet
+@testable import Simulator
+
+/// The files that are made from declarations, whole or between two marks. `make docs` writes them.
+struct MadeFilesTests {
+  /// Asks the tests to write what they would find different.
+  private static let isWriting = ProcessInfo.processInfo.environment["MAKE_DOCS"] == "1"
+  private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
+  private static func read(_ path: String) throws -> String {
+    try String(contentsOf: root.appending(path: path), encoding: .utf8)
+  }
+
+  private static func expect(_ path: String, is text: String) throws {
+    guard (try? read(path)) != text else { return }
+    if isWriting { return try text.write(to: root.appending(path: path), atomically: true, encoding: .utf8) }
+    Issue.record("\(path) is not current: make docs")
+  }
+
+  private static let programs: [(name: String, completion: Completion, section: String, text: String)] = [
+    ("martlet", Martlet.completion, "@COMMANDS@", ManPage.commands(Martlet.commands.map { $0.usage })),
+    (
+      "apns-simulator", Completion(of: "apns-simulator", [Arguments.usage]), "@OPTIONS@",
+      ManPage.options(Arguments.usage.options).joined(separator: "\n")
+    ),
+  ]
+
+  @Test func `completions have the commands and options of the programs`() throws {
+    for (name, completion, _, _) in Self.programs {
+      try Self.expect("deploy/completions/\(name).bash", is: completion.script(for: .bash))
+      try Self.expect("deploy/completions/_\(name)", is: completion.script(for: .zsh))
+      try Self.expect("deploy/completions/\(name).fish", is: completion.script(for: .fish))
+    }
+  }
+
+  @Test func `manual pages have the commands and options of the programs`() throws {
+    for (name, _, section, text) in Self.programs {
+      let template = try Self.read("deploy/man/\(name).1.in")
+      #expect(template.contains("\n\(section)\n"))
+      try Self.expect("deploy/man/\(name).1", is: template.replacing(section, with: text))
+    }
+  }
+}
