@@ -43,5 +43,5 @@ enum Parts {
     return nil
   }
 
-  static let settings = all.reduce(into: Set<String>()) { $0.formUnion($1.settings) }
+  static let settings = all.flatMap { $0.settings }
 }

@@ -13,8 +13,8 @@ package import Worker
 /// A feature that Martlet can be built without: it adds itself to the services, whose settings it extends, and has commands of its
 /// own. `Parts.swift` of the program lists the parts.
 package protocol Part: Sendable {
-  /// The settings that only this part reads, without `MARTLET_`.
-  static var settings: Set<String> { get }
+  /// The settings that only this part reads.
+  static var settings: [Setting] { get }
   static var commands: [any Command.Type] { get }
 
   /// Called first, in every process of the program.
@@ -48,7 +48,7 @@ package protocol Part: Sendable {
 }
 
 extension Part {
-  package static var settings: Set<String> { [] }
+  package static var settings: [Setting] { [] }
   package static var commands: [any Command.Type] { [] }
   package static func prepare() {}
   package static var deviceFormats: [DeviceFormat] { [] }

@@ -83,17 +83,14 @@ struct DocumentationTests {
     let others = ["/Tests/", "/DeviceFormats.swift"]
     for file in Self.swiftFiles()
     where readers.contains(where: file.hasPrefix) && !others.contains(where: { file.contains($0) }) {
-      let names = try Self.text(file).matches(of: /"((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"/)
+      // Not where it is declared.
+      let names = try Self.text(file).matches(
+        of: /"((?:MARTLET|APNS|REDIS|PUSH|OTEL)_[A-Z_]+[A-Z]|TZ|keyId|teamId)"(?!, in: \.)/)
       read.formUnion(names.map { String($0.1) })
     }
     #expect(read.count > 40)
     #expect(read.subtracting(Self.settings) == [])
     #expect(Self.settings.subtracting(read) == [])
-  }
-
-  @Test func `every documented setting is known, and no other`() {
-    let documented = Self.settings.filter { $0.hasPrefix(SettingNames.prefix) }
-    #expect(Set(SettingNames.known.union(Parts.settings).map { SettingNames.prefix + $0 }) == documented)
   }
 
   @Test func `the modules that import C are those that the rules name`() throws {

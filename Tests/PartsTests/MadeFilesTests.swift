@@ -1,5 +1,6 @@
 import Program
 import Foundation
+import Program
 import Testing
 import Usage
 
@@ -42,7 +43,35 @@ struct MadeFilesTests {
     for (name, _, section, text) in Self.programs {
       let template = try Self.read("deploy/man/\(name).1.in")
       #expect(template.contains("\n\(section)\n"))
-      try Self.expect("deploy/man/\(name).1", is: template.replacing(section, with: text))
+      let items = Setting.Group.allCases.map { $0.item(of: Self.settings) }.joined(separator: "\n")
+      try Self.expect(
+        "deploy/man/\(name).1", is: template.replacing(section, with: text).replacing("@SETTINGS@", with: items))
     }
+  }
+
+  // MARK: - Settings
+
+  private static let settings = Setting.core + Parts.settings
+
+  @Test func `tables of pages have what is declared`() throws {
+    let page = "docs/settings.md"
+    var text = try Self.read(page)
+    for group in Setting.Group.allCases {
+      text = try Self.replacing("settings: \(group.rawValue)", in: text, with: group.table(of: Self.settings))
+    }
+    try Self.expect(page, is: text)
+  }
+
+  @Test func `the example of an environment has a line for each setting`() throws {
+    let path = "deploy/systemd/martlet.env.example"
+    let lines = Setting.Group.allCases.map { $0.example(of: Self.settings) }.joined(separator: "\n")
+    try Self.expect(path, is: try Self.read(path + ".in").replacing("@SETTINGS@\n", with: lines))
+  }
+
+  /// Replaces what is between the marks `<!-- name -->` and `<!-- end -->`.
+  private static func replacing(_ name: String, in page: String, with text: String) throws -> String {
+    let begin = try #require(page.range(of: "<!-- \(name) -->\n"), "no mark \(name)")
+    let end = try #require(page.range(of: "<!-- end -->", range: begin.upperBound..<page.endIndex))
+    return page.replacingCharacters(in: begin.upperBound..<end.lowerBound, with: text + "\n")
   }
 }

@@ -4,7 +4,16 @@ package import Sidecar
 
 /// The API of gorush, with the setting `MARTLET_GORUSH`: docs/http/gorush-api.md.
 package enum GorushPart: Part {
-  package static let settings: Set = ["GORUSH"]
+  package static let settings = [
+    Setting(
+      "MARTLET_GORUSH", in: .sidecar,
+      """
+      `off` (default); `key`: the [gorush API](http/gorush-api.md) for API keys with the scope `jobs`; `open`: \
+      for everyone who reaches the port
+      """,
+      example: "off",
+      "gorush's POST /api/push: off, key (with an API key) or open.")
+  ]
 
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {
     let access = reader.choice("MARTLET_GORUSH", default: GorushAccess.off)

@@ -8,7 +8,18 @@ package import Worker
 
 /// Delivery policies, with `MARTLET_POLICY_FILE` and `MARTLET_QUIET_HOURS`: docs/policy.md.
 package enum PoliciesPart: Part {
-  package static let settings: Set = ["POLICY_FILE", "QUIET_HOURS"]
+  package static let settings = [
+    Setting(
+      "MARTLET_QUIET_HOURS", in: .worker,
+      "quiet hours of [delivery policies](policy.md): default `23:00-08:00`, or `off`",
+      example: "23:00-08:00",
+      "Hours without notifications of delivery policies, or off."),
+    Setting(
+      "MARTLET_POLICY_FILE", in: .worker,
+      "JSON file with [delivery policies](policy.md#the-policy-file) beside the built-in one",
+      example: "/etc/martlet/policy.json",
+      "Delivery policies beside the built-in one: a JSON file."),
+  ]
 
   package static func classes(_ reader: inout EnvironmentReader) -> (any JobClasses)? { PolicySettings.read(&reader) }
 

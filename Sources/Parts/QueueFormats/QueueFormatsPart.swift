@@ -5,7 +5,17 @@ package import Worker
 
 /// The formats in which Sidekiq and Celery write elements, with the setting `MARTLET_QUEUE_FORMATS`: docs/producers.md.
 package enum QueueFormatsPart: Part {
-  package static let settings: Set = ["QUEUE_FORMATS"]
+  package static let settings = [
+    Setting(
+      "MARTLET_QUEUE_FORMATS", in: .worker,
+      """
+      `queue=sidekiq` or `queue=celery`, separated by commas: producers of this queue, which is also in \
+      `MARTLET_QUEUES`, write [elements of Sidekiq or messages of Celery](producers.md#sidekiq-and-celery). One \
+      value for all workers of the queue. Without it every element is a job.
+      """,
+      example: "",
+      "Lists whose elements are those of Sidekiq or Celery: queue:push=sidekiq,push=celery")
+  ]
   package static let formats: [QueueFormat] = [.sidekiq, .celery]
   private static let name = "MARTLET_QUEUE_FORMATS"
 

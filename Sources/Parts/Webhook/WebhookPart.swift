@@ -10,7 +10,22 @@ package import Worker
 
 /// The webhook for events, with `MARTLET_WEBHOOK_URL` and `MARTLET_WEBHOOK_SECRET`: docs/events.md.
 package enum WebhookPart: Part {
-  package static let settings: Set = ["WEBHOOK_SECRET", "WEBHOOK_URL"]
+  package static let settings = [
+    Setting(
+      "MARTLET_WEBHOOK_URL", in: .all,
+      title: "`MARTLET_WEBHOOK_URL`, `MARTLET_WEBHOOK_SECRET`",
+      """
+      the URL (`https://…` or `http://…`) to which a worker of the fleet POSTs the [events](events.md#webhook), \
+      and the secret that signs them: `whsec_` and base64, or at least 16 other characters. Several secrets are \
+      separated by spaces; each signs. A URL also turns `MARTLET_EVENTS=stream` on.
+      """,
+      example: "https://example.com/hooks/push",
+      "Where events are sent, too."),
+    Setting(
+      "MARTLET_WEBHOOK_SECRET", in: .all,
+      example: "replace-this-by-your-secret",
+      "The secret that signs them: whsec_ and base64."),
+  ]
 
   private static let urlName = "MARTLET_WEBHOOK_URL"
   private static let secretName = "MARTLET_WEBHOOK_SECRET"

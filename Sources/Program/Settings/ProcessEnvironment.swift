@@ -6,9 +6,9 @@
 package struct ProcessEnvironment: Sendable {
   package let values: [String: String]
   /// Without `MARTLET_`.
-  package let settingsOfParts: Set<String>
+  package let settingsOfParts: [Setting]
 
-  package init(_ values: [String: String], settingsOfParts: Set<String>) {
+  package init(_ values: [String: String], settingsOfParts: [Setting]) {
     self.values = values
     self.settingsOfParts = settingsOfParts
   }

@@ -4,23 +4,16 @@ package import JSON
 package enum SettingNames {
   package static let prefix = "MARTLET_"
 
-  /// The settings of docs/settings.md that are of no part, without the prefix.
-  package static let known: Set<String> = Set(
-    """
-    ADMIN_ADDRESS ALLOWED_ORIGINS APPS AUTH_FAILURE_LIMIT BROADCAST_LIMIT CONCURRENCY DASHBOARD_ADDRESS
-    DELIVERY ENV EVENTS HTTP_ADDRESS HTTP_CERT HTTP_KEY LOG MAX_ATTEMPTS MAX_DEVICES
-    NOTIFICATION_LOG PREVIEW_HOST_PREFIXES PUSH_SERVER_BACKUP PUSH_SERVER_OPEN QUEUES
-    REGISTER_LIMIT RECORD_MEMORY RESULTS RESULT_TTL SHUTDOWN_GRACE TEST_LIMIT TIME_ZONE TRUSTED_HOST_SUFFIXES
-    TRUSTED_PROXIES
-    """.split(whereSeparator: \.isWhitespace).map(String.init))
-
   /// Variables of the build and of deploy/compose.yaml, which programs may inherit.
   private static let inherited: Set<String> = ["BUILD", "IMAGE"]
   private static let testPrefix = "TEST_"
 
   /// Returns a fault for each name that no program knows. A blank value counts as absent.
   package static func faults(in environment: ProcessEnvironment) -> [InvalidValue] {
-    let known = known.union(environment.settingsOfParts)
+    let known = Set(
+      (Setting.core + environment.settingsOfParts).map(\.name).filter { $0.hasPrefix(prefix) }.map {
+        String($0.dropFirst(prefix.count))
+      })
     let unknown = environment.values.filter { isUnknown($0.key, known) && EnvironmentReader.trimmed($0.value) != nil }
     return unknown.keys.sorted().map { name in
       let nearest = Spelling.nearest(to: String(name.dropFirst(prefix.count)), among: known.sorted())?.name ?? ""
