@@ -93,8 +93,8 @@ endif
 core: deps ## Build and test Martlet without its parts, in .build/parts
 	@Tests/Parts/check-parts core
 
-test-quick: deps ## Run the tests that need no server
-	$(SWIFT) test --filter 'EventLoopTests|TelemetryTests|JSONTests|JobsTests|OperationsTests|QueueTests|WorkerTests'
+test-quick: build-tests ## Run the tests that start no server: a minute if they are built
+	@Tests/run --quick
 
 bench: build ## Measure every budget into docs/bench.md; QUICK=1 takes under two minutes
 	@bench/install-dependencies

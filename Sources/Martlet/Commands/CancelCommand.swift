@@ -31,7 +31,7 @@ enum CancelCommand: Command {
     guard Job.isID(id) else { throw CommandError.usage("a job id has \(Job.idRule)") }
     var recordTimeToLive = Duration.seconds(24 * 3600)
     let configuration = try ClientConfiguration(environment) { reader in
-      recordTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: recordTimeToLive)
+      recordTimeToLive = reader.duration(.resultLifetime)
     }
     let queues = try configuration.queues(of: line)
     return try await configuration.withConnection { connection in

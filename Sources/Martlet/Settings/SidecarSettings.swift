@@ -38,9 +38,8 @@ package struct SidecarSettings {
     // The apps need none of them.
     sidecar.missingAPNsVariables = apps == nil ? gateway.missing : []
     sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
-    sidecar.sendConcurrency = reader.integer("APNS_SEND_CONCURRENCY", in: 1...20, default: sidecar.sendConcurrency)
-    sidecar.lookupConcurrency = reader.integer(
-      "PUSH_METADATA_LOOKUP_CONCURRENCY", in: 1...20, default: sidecar.lookupConcurrency)
+    sidecar.sendConcurrency = reader.integer(.sendConcurrency)
+    sidecar.lookupConcurrency = reader.integer(.lookupConcurrency)
     sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
     if sidecar.isBroadcastOpen {
       sidecar.openDoors.append(.init("MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"))
@@ -81,10 +80,9 @@ package struct SidecarSettings {
 extension SidecarConfiguration {
   /// Reads the request limits.
   fileprivate mutating func readLimits(_ reader: inout EnvironmentReader) {
-    let minute = Duration.seconds(60)
     failureLimit = SharedSettings.failureLimit(&reader)
-    registrationLimit = reader.limit("MARTLET_REGISTER_LIMIT", default: WindowLimit(120, per: minute))
-    testLimit = reader.limit("MARTLET_TEST_LIMIT", default: WindowLimit(60, per: minute))
-    broadcastLimit = reader.limit("MARTLET_BROADCAST_LIMIT", default: WindowLimit(600, per: minute))
+    registrationLimit = reader.limit(.registrationLimit)
+    testLimit = reader.limit(.testLimit)
+    broadcastLimit = reader.limit(.broadcastLimit)
   }
 }

@@ -37,10 +37,10 @@ extension WorkerConfiguration {
     defaultEnvironment = gateway.defaultEnvironment
     queues = SharedSettings.queues(&reader)
     mode = reader.choice("MARTLET_DELIVERY", default: mode)
-    concurrency = reader.integer("MARTLET_CONCURRENCY", in: 1...65_536, default: concurrency)
-    maximumAttempts = reader.integer("MARTLET_MAX_ATTEMPTS", in: 1...1000, default: maximumAttempts)
+    concurrency = reader.integer(.concurrency)
+    maximumAttempts = reader.integer(.maximumAttempts)
     results = reader.choice("MARTLET_RESULTS", default: results)
-    resultTimeToLive = reader.duration("MARTLET_RESULT_TTL", default: resultTimeToLive)
+    resultTimeToLive = reader.duration(.resultLifetime)
     recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
     notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
     writesEvents = service.writesEvents

@@ -76,11 +76,11 @@ package struct APNsSettings {
       }
     }
     settings.readEnvironment(&reader)
-    let connections = reader.integer("APNS_CONNECTIONS", in: APNsConfiguration.connectionRange, default: 1)
+    let connections = reader.integer(.connections)
     var gateway = readGateway(&reader)
-    gateway.maximumConnections = reader.integer(
-      "APNS_CONNECTIONS_MAX", in: APNsConfiguration.connectionRange,
-      default: max(gateway.maximumConnections, connections))
+    let maximum = reader.integer(.maximumConnections)
+    let isSet = reader.string(Setting.maximumConnections.name) != nil
+    gateway.maximumConnections = isSet ? maximum : max(maximum, connections)
     let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }

@@ -1,6 +1,9 @@
+import APNs
+import Registry
+
 extension Setting {
   /// The settings that are of no part.
-  package static let core = [
+  package static let core: [Setting] = [
     Setting(
       "REDIS_URL", in: .redis,
       """
@@ -145,26 +148,10 @@ extension Setting {
       "PEM text or file: trusted in addition to the system's authorities",
       example: "/etc/martlet/apns-ca.pem",
       "Certificate authority of that gateway, in addition to the system's: a PEM file."),
-    Setting(
-      "APNS_CONNECTIONS", in: .apns,
-      "connections for each environment, 1 to 64, default 1",
-      example: "1",
-      "Connections for each environment, 1 to 64."),
-    Setting(
-      "APNS_CONNECTIONS_MAX", in: .apns,
-      "connections for each environment [while pushes wait](apns.md#connections), 1 to 64, default 4",
-      example: "4",
-      "The same while pushes wait for them."),
-    Setting(
-      "APNS_SEND_CONCURRENCY", in: .apns,
-      title: "`APNS_SEND_CONCURRENCY`, `PUSH_METADATA_LOOKUP_CONCURRENCY`",
-      "concurrency of one test push: 1 to 20, default 4 and 8",
-      example: "4",
-      "Pushes at once of one test push, 1 to 20."),
-    Setting(
-      "PUSH_METADATA_LOOKUP_CONCURRENCY", in: .apns,
-      example: "8",
-      "Lookups at once of one test push, 1 to 20."),
+    .connections,
+    .maximumConnections,
+    .sendConcurrency,
+    .lookupConcurrency,
     Setting(
       "MARTLET_QUEUES", in: .worker,
       """
@@ -179,16 +166,8 @@ extension Setting {
       "`at-least-once` (default) or `at-most-once` (BRPOP: never sent twice, lost with a crash)",
       example: "at-least-once",
       "at-least-once, or at-most-once: never sent twice, lost with a crash."),
-    Setting(
-      "MARTLET_CONCURRENCY", in: .worker,
-      "pushes in flight at once, of each worker process: 1 to 65,536, default 512",
-      example: "512",
-      "Pushes in flight at once. With many, raise MemoryHigh and MemoryMax of the unit."),
-    Setting(
-      "MARTLET_MAX_ATTEMPTS", in: .worker,
-      "attempts at a job: 1 to 1,000, default 8",
-      example: "8",
-      "Attempts at a job."),
+    .concurrency,
+    .maximumAttempts,
     Setting(
       "MARTLET_RESULTS", in: .worker,
       """
@@ -197,11 +176,7 @@ extension Setting {
       """,
       example: "all",
       "Which jobs leave a record: all, failures or none."),
-    Setting(
-      "MARTLET_RESULT_TTL", in: .worker,
-      "how long a record is kept; default `24h`",
-      example: "24h",
-      "How long a record is kept."),
+    .resultLifetime,
     Setting(
       "MARTLET_RECORD_MEMORY", in: .worker,
       """
@@ -221,11 +196,7 @@ extension Setting {
       """,
       example: "unsent",
       "Notifications that users can poll for: unsent, all or off."),
-    Setting(
-      "MARTLET_SHUTDOWN_GRACE", in: .worker,
-      "time to finish after SIGTERM, default `25s`; sidecar and dashboard read it too",
-      example: "25s",
-      "Time to finish after SIGTERM. With more than 30s, raise TimeoutStopSec of the units above it."),
+    .shutdownGrace,
     Setting(
       "MARTLET_TIME_ZONE", in: .worker,
       """
@@ -257,41 +228,11 @@ extension Setting {
       "MARTLET_HTTP_KEY", in: .sidecar,
       example: "/etc/martlet/tls/privkey.pem",
       "PEM file of its private key, without passphrase."),
-    Setting(
-      "MARTLET_MAX_DEVICES", in: .sidecar,
-      """
-      devices of a user in one app: 1 to 1,000, default 100. With one more, the device of that user and app that \
-      was registered longest ago is removed. Devices without an app count as of one. Over all apps a user has at \
-      most 1,000: with one more, the app with most of them loses its oldest. `martlet tokens` reads it too.
-      """,
-      example: "100",
-      "Devices of a user in one app; with one more, the oldest of them is removed."),
-    Setting(
-      "MARTLET_REGISTER_LIMIT", in: .sidecar,
-      "registrations of a user or an instance, `N/window` (N up to 1,000,000) or `off`; default `120/1m`",
-      example: "120/1m",
-      "Registrations of a user or an instance, or off."),
-    Setting(
-      "MARTLET_TEST_LIMIT", in: .sidecar,
-      "test pushes of a user; default `60/1m`",
-      example: "60/1m",
-      "Test pushes of a user, or off."),
-    Setting(
-      "MARTLET_BROADCAST_LIMIT", in: .sidecar,
-      """
-      `/newtoken` and `/newpush` of a key, together; without keys of a client address, then with the gorush API; \
-      default `600/1m`
-      """,
-      example: "600/1m",
-      "/newtoken and /newpush of a key, or off."),
-    Setting(
-      "MARTLET_AUTH_FAILURE_LIMIT", in: .sidecar,
-      """
-      failed authentications of a client address (of IPv6 its /64) for the name it claims, and 5 times as many \
-      for all names of the address (of IPv6 its /56); default `20/1m`
-      """,
-      example: "20/1m",
-      "Failed authentications of a client address, or off."),
+    .maximumDevices,
+    .registrationLimit,
+    .testLimit,
+    .broadcastLimit,
+    .failureLimit,
     Setting(
       "MARTLET_TRUSTED_PROXIES", in: .sidecar,
       """
@@ -364,4 +305,69 @@ extension Setting {
       example: "info",
       "error, warn, info or debug."),
   ]
+
+  // MARK: - Those that are read as they are declared
+
+  package static let connections = Setting(
+    "APNS_CONNECTIONS", in: .apns, as: .whole(APNsConfiguration.connectionRange), default: "1",
+    "connections for each environment, {}",
+    "Connections for each environment, 1 to 64.")
+  package static let maximumConnections = Setting(
+    "APNS_CONNECTIONS_MAX", in: .apns, as: .whole(APNsConfiguration.connectionRange), default: "4",
+    "connections for each environment [while pushes wait](apns.md#connections), {}",
+    "The same while pushes wait for them.")
+  package static let sendConcurrency = Setting(
+    "APNS_SEND_CONCURRENCY", in: .apns, as: .whole(1...20), default: "4",
+    "pushes at once of one test push: {}",
+    "Pushes at once of one test push, 1 to 20.")
+  package static let lookupConcurrency = Setting(
+    "PUSH_METADATA_LOOKUP_CONCURRENCY", in: .apns, as: .whole(1...20), default: "8",
+    "lookups at once of one test push: {}",
+    "Lookups at once of one test push, 1 to 20.")
+  package static let concurrency = Setting(
+    "MARTLET_CONCURRENCY", in: .worker, as: .whole(1...65_536), default: "512",
+    "pushes in flight at once, of each worker process: {}",
+    "Pushes in flight at once. With many, raise MemoryHigh and MemoryMax of the unit.")
+  package static let maximumAttempts = Setting(
+    "MARTLET_MAX_ATTEMPTS", in: .worker, as: .whole(1...1000), default: "8",
+    "attempts at a job: {}",
+    "Attempts at a job.")
+  package static let resultLifetime = Setting(
+    "MARTLET_RESULT_TTL", in: .worker, as: .duration, default: "24h",
+    "how long a record is kept; {}",
+    "How long a record is kept.")
+  package static let shutdownGrace = Setting(
+    "MARTLET_SHUTDOWN_GRACE", in: .worker, as: .duration, default: "25s",
+    "time to finish after SIGTERM, {}; sidecar and dashboard read it too",
+    "Time to finish after SIGTERM. With more than 30s, raise TimeoutStopSec of the units above it.")
+  package static let maximumDevices = Setting(
+    "MARTLET_MAX_DEVICES", in: .sidecar, as: .whole(Registry.deviceLimits), default: "100",
+    """
+    devices of a user in one app: {}. With one more, the device of that user and app that \
+    was registered longest ago is removed. Devices without an app count as of one. Over all apps a user has at \
+    most 1,000: with one more, the app with most of them loses its oldest. `martlet tokens` reads it too.
+    """,
+    "Devices of a user in one app; with one more, the oldest of them is removed.")
+  package static let registrationLimit = Setting(
+    "MARTLET_REGISTER_LIMIT", in: .sidecar, as: .limit, default: "120/1m",
+    "registrations of a user or an instance, `N/window` (N up to 1,000,000) or `off`; {}",
+    "Registrations of a user or an instance, or off.")
+  package static let testLimit = Setting(
+    "MARTLET_TEST_LIMIT", in: .sidecar, as: .limit, default: "60/1m",
+    "test pushes of a user; {}",
+    "Test pushes of a user, or off.")
+  package static let broadcastLimit = Setting(
+    "MARTLET_BROADCAST_LIMIT", in: .sidecar, as: .limit, default: "600/1m",
+    """
+    `/newtoken` and `/newpush` of a key, together; without keys of a client address, then with the gorush API; \
+    {}
+    """,
+    "/newtoken and /newpush of a key, or off.")
+  package static let failureLimit = Setting(
+    "MARTLET_AUTH_FAILURE_LIMIT", in: .sidecar, as: .limit, default: "20/1m",
+    """
+    failed authentications of a client address (of IPv6 its /64) for the name it claims, and 5 times as many \
+    for all names of the address (of IPv6 its /56); {}
+    """,
+    "Failed authentications of a client address, or off.")
 }

@@ -101,9 +101,13 @@ package struct EnvironmentReader {
     return value
   }
 
-  package mutating func integer(_ name: String, in range: ClosedRange<Int>, default fallback: Int) -> Int {
+  /// Reads a setting as it is declared: a whole number.
+  package mutating func integer(_ setting: Setting) -> Int {
+    guard case .whole(let range) = setting.kind, let fallback = setting.standard?.integer(in: range) else {
+      preconditionFailure("\(setting.name) is no whole number")
+    }
     let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    return value(name, expected: expected) { $0.integer(in: range) } ?? fallback
+    return value(setting.name, expected: expected) { $0.integer(in: range) } ?? fallback
   }
 
   /// An address that a server can listen on. The host is required. Nil for `off`.
@@ -133,9 +137,11 @@ package struct EnvironmentReader {
   }
 
   /// A positive number with a unit: `500ms`, `25s`, `15m`, `24h`, `30d`.
-  package mutating func duration(_ name: String, default fallback: Duration) -> Duration {
+  package mutating func duration(_ setting: Setting) -> Duration {
+    guard case .duration = setting.kind, let fallback = setting.standard.flatMap({ EnvironmentReader.duration($0) })
+    else { preconditionFailure("\(setting.name) is no duration") }
     let expected = "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d"
-    return value(name, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
+    return value(setting.name, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
   }
 
   private static func duration(_ text: some StringProtocol) -> Duration? {
@@ -162,18 +168,24 @@ package struct EnvironmentReader {
   }
 
   /// A number of requests in a window: `120/1m`. Nil for `off`.
-  package mutating func limit(_ name: String, default fallback: WindowLimit) -> WindowLimit? {
-    let counts = 1...1_000_000
-    let expected = "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off"
-    if string(name)?.lowercased() == "off" { return nil }
-    let limit = value(name, expected: expected) { text -> WindowLimit? in
-      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-      guard parts.count == 2, let count = parts[0].integer(in: counts),
-        let window = EnvironmentReader.trimmed(parts[1]).flatMap({ EnvironmentReader.duration($0) })
-      else { return nil }
-      return WindowLimit(count, per: window)
+  package mutating func limit(_ setting: Setting) -> WindowLimit? {
+    guard case .limit = setting.kind, let fallback = setting.standard.flatMap({ EnvironmentReader.limit($0) }) else {
+      preconditionFailure("\(setting.name) is no limit")
     }
-    return limit ?? fallback
+    let counts = EnvironmentReader.counts
+    let expected = "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off"
+    if string(setting.name)?.lowercased() == "off" { return nil }
+    return value(setting.name, expected: expected) { EnvironmentReader.limit($0) } ?? fallback
+  }
+
+  private static let counts = 1...1_000_000
+
+  private static func limit(_ text: String) -> WindowLimit? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let count = parts[0].integer(in: counts),
+      let window = trimmed(parts[1]).flatMap({ duration($0) })
+    else { return nil }
+    return WindowLimit(count, per: window)
   }
 
   package mutating func choice<Value: RawRepresentable & CaseIterable>(

@@ -20,7 +20,7 @@ package struct ServiceSettings {
     redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
     writesEvents = reader.choice("MARTLET_EVENTS", default: EventDestination.off) == .stream
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
-    shutdownGrace = reader.duration("MARTLET_SHUTDOWN_GRACE", default: .seconds(25))
+    shutdownGrace = reader.duration(.shutdownGrace)
     let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
     logLevel = level ?? .info
   }

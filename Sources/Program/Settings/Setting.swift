@@ -19,8 +19,20 @@ package struct Setting: Sendable {
     }
   }
 
+  /// What values it has.
+  package enum Kind: Sendable {
+    /// What the row of the table says.
+    case text
+    case whole(ClosedRange<Int>)
+    case duration
+    case limit
+  }
+
   package let name: String
   package let group: Group
+  package let kind: Kind
+  /// The value of an absent setting, as text. Nil if there is none, or if the reader decides.
+  package let standard: String?
   /// How the table of docs/settings.md names it, and what it means, in Markdown. Nil if the row of the setting before it is its
   /// own, too.
   let row: (title: String, meaning: String)?
@@ -29,17 +41,34 @@ package struct Setting: Sendable {
   /// Whether the example is in force, so that a machine can start with it.
   let isSet: Bool
 
-  /// - Parameter title: For a row that says more than the name.
+  /// - Parameters:
+  ///   - title: For a row that says more than the name.
+  ///   - meaning: `{}` stands for range and default.
+  ///   - example: Nil for the default.
   package init(
-    _ name: String, in group: Group, title: String? = nil, _ meaning: String? = nil, example: String,
-    isSet: Bool = false,
-    _ comment: String
+    _ name: String, in group: Group, as kind: Kind = .text, default standard: String? = nil, title: String? = nil,
+    _ meaning: String? = nil, example: String? = nil, isSet: Bool = false, _ comment: String
   ) {
     self.name = name
     self.group = group
-    row = meaning.map { (title ?? "`\(name)`", $0) }
-    self.example = (example, comment)
+    self.kind = kind
+    self.standard = standard
+    row = meaning.map { (title ?? "`\(name)`", $0.replacing("{}", with: kind.range(standard ?? ""))) }
+    self.example = (example ?? standard ?? "", comment)
     self.isSet = isSet
+  }
+}
+
+extension Setting.Kind {
+  /// `1 to 64, default 1`, `default 24h`
+  fileprivate func range(_ standard: String) -> String {
+    guard case .whole(let range) = self else { return "default `\(standard)`" }
+    return "\(grouped(range.lowerBound)) to \(grouped(range.upperBound)), default \(standard)"
+  }
+
+  /// A number of up to six digits with a comma.
+  private func grouped(_ number: Int) -> String {
+    number < 1000 ? "\(number)" : "\(number / 1000)," + "\(number % 1000 + 1000)".dropFirst()
   }
 }
 

@@ -42,12 +42,12 @@ package enum SharedSettings {
 
   /// `MARTLET_AUTH_FAILURE_LIMIT`. Nil if it is off.
   package static func failureLimit(_ reader: inout EnvironmentReader) -> WindowLimit? {
-    reader.limit("MARTLET_AUTH_FAILURE_LIMIT", default: WindowLimit(20, per: .seconds(60)))
+    reader.limit(.failureLimit)
   }
 
   /// `MARTLET_MAX_DEVICES`: the maximum number of devices of a user in one app.
   package static func maximumDevices(_ reader: inout EnvironmentReader) -> Int {
-    reader.integer("MARTLET_MAX_DEVICES", in: Registry.deviceLimits, default: Registry.defaultMaximumDevices)
+    reader.integer(.maximumDevices)
   }
 }
 

@@ -13,6 +13,9 @@ import TestSupport
 @testable import Queue
 
 struct EnvironmentReaderTests {
+  private static let duration = Setting("D", in: .all, as: .duration, default: "1s", "", "")
+  private static let number = Setting("N", in: .all, as: .whole(1...64), default: "7", "", "")
+
   @Test func `a file with all authorities of a system is read`() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/authorities.pem"
@@ -43,7 +46,7 @@ struct EnvironmentReaderTests {
   ])
   func `durations have a unit`(text: String, expected: Duration) {
     var reader = EnvironmentReader(["D": text])
-    #expect(reader.duration("D", default: .seconds(1)) == expected)
+    #expect(reader.duration(Self.duration) == expected)
     #expect(reader.faults.isEmpty)
   }
 
@@ -52,7 +55,7 @@ struct EnvironmentReaderTests {
   ])
   func `the fault of an invalid duration quotes it`(text: String) {
     var reader = EnvironmentReader(["D": text])
-    _ = reader.duration("D", default: .seconds(1))
+    _ = reader.duration(Self.duration)
     #expect(reader.faults.map(\.place) == ["D"])
     #expect(reader.faults[0].seen == "'\(text)'")
   }
@@ -60,14 +63,14 @@ struct EnvironmentReaderTests {
   @Test(arguments: ["+5", "-5", "5.0", "1_0", "0x5", "٥", "5 5", "9223372036854775808"])
   func `a number consists of digits`(text: String) {
     var reader = EnvironmentReader(["N": text])
-    #expect(reader.integer("N", in: 1...64, default: 7) == 7)
+    #expect(reader.integer(Self.number) == 7)
     #expect(reader.faults.map(\.seen) == ["'\(text)'"])
   }
 
   @Test func `white space around a value is ignored`() {
     var reader = EnvironmentReader(["N": " 5\n", "D": "\t5s "])
-    #expect(reader.integer("N", in: 1...64, default: 7) == 5)
-    #expect(reader.duration("D", default: .seconds(1)) == .seconds(5))
+    #expect(reader.integer(Self.number) == 5)
+    #expect(reader.duration(Self.duration) == .seconds(5))
     #expect(reader.faults.isEmpty)
   }
 
