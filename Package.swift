@@ -301,7 +301,7 @@ let package = Package(
     .testTarget(
       name: "PartsTests",
       dependencies: [
-        "APNs", "Credentials", "Crypto", "EventLoop", "FleetSupport", "HTTPServer", "JSON", "Jobs",
+        "APNs", "Credentials", "Crypto", "EventLoop", "Events", "FleetSupport", "HTTPServer", "JSON", "Jobs",
         "Martlet", "Program", "PushModel", "Queue", "Redis", "RedisSupport", "Registry", "Sidecar", "SidecarSupport",
         "Simulator", "Telemetry", "TestSupport", "Usage",
       ],

@@ -1,4 +1,5 @@
 import Program
+import Events
 import Foundation
 import Program
 import Testing
@@ -60,6 +61,13 @@ struct MadeFilesTests {
       text = try Self.replacing("settings: \(group.rawValue)", in: text, with: group.table(of: Self.settings))
     }
     try Self.expect(page, is: text)
+  }
+
+  @Test func `the page of events has each type`() throws {
+    let rows = EventType.allCases.map { "| `\($0.rawValue)` | \($0.row.when) | \($0.row.members) |" }
+    let table = (["| type | when | members of `data` |", "|---|---|---|"] + rows).joined(separator: "\n")
+    try Self.expect(
+      "docs/events.md", is: try Self.replacing("events", in: try Self.read("docs/events.md"), with: table))
   }
 
   @Test func `the example of an environment has a line for each setting`() throws {
