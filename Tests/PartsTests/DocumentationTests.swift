@@ -92,7 +92,8 @@ struct DocumentationTests {
     let sources = try Self.swiftFiles().filter { $0.hasPrefix("Sources/") }.map(Self.text).joined()
     let declared = sources.matches(of: #/static let (\w+) = Setting\(\s*"(\w+)", in: \.\w+, as: /#)
     for setting in declared
-    where ["integer", "duration", "limit"].contains(where: { sources.contains("reader.\($0)(.\(setting.1))") }) {
+    where ["integer", "duration", "limit", "choice"].contains(where: { sources.contains("reader.\($0)(.\(setting.1))") }
+    ) {
       read.insert(String(setting.2))
     }
     #expect(read.count > 40)

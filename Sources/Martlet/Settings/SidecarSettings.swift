@@ -57,7 +57,7 @@ package struct SidecarSettings {
 
   private static func readOriginPolicy(_ reader: inout EnvironmentReader) -> OriginPolicy {
     var policy = OriginPolicy()
-    policy.environment = reader.choice("MARTLET_ENV", default: .development)
+    policy.environment = reader.choice(.policyEnvironment)
     policy.allowedOrigins = reader.list("MARTLET_ALLOWED_ORIGINS")
     policy.previewHostPrefixes = reader.list("MARTLET_PREVIEW_HOST_PREFIXES")
     policy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")

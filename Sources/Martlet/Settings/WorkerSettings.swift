@@ -36,13 +36,13 @@ extension WorkerConfiguration {
     bundleID = gateway.bundleID
     defaultEnvironment = gateway.defaultEnvironment
     queues = SharedSettings.queues(&reader)
-    mode = reader.choice("MARTLET_DELIVERY", default: mode)
+    mode = reader.choice(.delivery)
     concurrency = reader.integer(.concurrency)
     maximumAttempts = reader.integer(.maximumAttempts)
-    results = reader.choice("MARTLET_RESULTS", default: results)
+    results = reader.choice(.results)
     resultTimeToLive = reader.duration(.resultLifetime)
     recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
-    notifications = reader.choice("MARTLET_NOTIFICATION_LOG", default: notifications)
+    notifications = reader.choice(.notifications)
     writesEvents = service.writesEvents
     TimeZoneSetting.check(&reader)
     classes = Parts.classes(&reader)

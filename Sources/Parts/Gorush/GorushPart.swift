@@ -6,17 +6,16 @@ package import Sidecar
 package enum GorushPart: Part {
   package static let settings = [
     Setting(
-      "MARTLET_GORUSH", in: .sidecar,
+      "MARTLET_GORUSH", in: .sidecar, as: .choice, default: "off",
       """
       `off` (default); `key`: the [gorush API](http/gorush-api.md) for API keys with the scope `jobs`; `open`: \
       for everyone who reaches the port
       """,
-      example: "off",
       "gorush's POST /api/push: off, key (with an API key) or open.")
   ]
 
   package static func add(to sidecar: inout SidecarConfiguration, _ reader: inout EnvironmentReader) {
-    let access = reader.choice("MARTLET_GORUSH", default: GorushAccess.off)
+    let access = reader.choice(settings[0]) as GorushAccess
     guard access != .off else { return }
     if access == .open { sidecar.openDoors.append(.init("MARTLET_GORUSH", "push to any token")) }
     sidecar.apis.append { GorushAPI(context: $0, isOpen: access == .open) }

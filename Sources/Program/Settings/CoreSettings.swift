@@ -161,21 +161,10 @@ extension Setting {
       """,
       example: "push:jobs:high,push:jobs,push:jobs:low",
       "Lists of jobs, in strict order; the same for all services. worker-N.env may give one worker other lists."),
-    Setting(
-      "MARTLET_DELIVERY", in: .worker,
-      "`at-least-once` (default) or `at-most-once` (BRPOP: never sent twice, lost with a crash)",
-      example: "at-least-once",
-      "at-least-once, or at-most-once: never sent twice, lost with a crash."),
+    .delivery,
     .concurrency,
     .maximumAttempts,
-    Setting(
-      "MARTLET_RESULTS", in: .worker,
-      """
-      which jobs leave a record: `all` (default), `failures` (all but those accepted at once or deferred), \
-      `none`
-      """,
-      example: "all",
-      "Which jobs leave a record: all, failures or none."),
+    .results,
     .resultLifetime,
     Setting(
       "MARTLET_RECORD_MEMORY", in: .worker,
@@ -188,14 +177,7 @@ extension Setting {
       example: "25%",
       "How much of Redis the records of accepted jobs may take: a percentage of maxmemory, a size such as 512mb, or off."
     ),
-    Setting(
-      "MARTLET_NOTIFICATION_LOG", in: .worker,
-      """
-      which notifications clients can poll: `unsent` (default: those that no push could deliver, and of \
-      instances everything), `all`, `off`; kept 30 days
-      """,
-      example: "unsent",
-      "Notifications that users can poll for: unsent, all or off."),
+    .notifications,
     .shutdownGrace,
     Setting(
       "MARTLET_TIME_ZONE", in: .worker,
@@ -242,11 +224,7 @@ extension Setting {
       """,
       example: "127.0.0.1",
       "Proxies whose X-Forwarded-For is trusted: addresses and CIDR blocks."),
-    Setting(
-      "MARTLET_ENV", in: .sidecar,
-      "`production`, `preview` or `development` (default): the [origin policy](http/push-api.md#origins)",
-      example: "development",
-      "The origin policy: production, preview or development."),
+    .policyEnvironment,
     Setting(
       "MARTLET_ALLOWED_ORIGINS", in: .sidecar,
       title: "`MARTLET_ALLOWED_ORIGINS`, `MARTLET_PREVIEW_HOST_PREFIXES`, `MARTLET_TRUSTED_HOST_SUFFIXES`",
@@ -284,11 +262,7 @@ extension Setting {
       example: "127.0.0.1:8081",
       "Pages for operators. Others can reach 0.0.0.0:8081; it then starts only if an operator exists. off: martlet all without it."
     ),
-    Setting(
-      "MARTLET_EVENTS", in: .all,
-      "`stream`: workers, sidecars and dashboards write [events](events.md) to `push:events`; default `off`",
-      example: "off",
-      "stream: what happens to devices and jobs is written to push:events."),
+    .events,
     Setting(
       "MARTLET_ADMIN_ADDRESS", in: .all,
       """
@@ -370,4 +344,30 @@ extension Setting {
     for all names of the address (of IPv6 its /56); {}
     """,
     "Failed authentications of a client address, or off.")
+  package static let delivery = Setting(
+    "MARTLET_DELIVERY", in: .worker, as: .choice, default: "at-least-once",
+    "`at-least-once` (default) or `at-most-once` (BRPOP: never sent twice, lost with a crash)",
+    "at-least-once, or at-most-once: never sent twice, lost with a crash.")
+  package static let results = Setting(
+    "MARTLET_RESULTS", in: .worker, as: .choice, default: "all",
+    """
+    which jobs leave a record: `all` (default), `failures` (all but those accepted at once or deferred), \
+    `none`
+    """,
+    "Which jobs leave a record: all, failures or none.")
+  package static let notifications = Setting(
+    "MARTLET_NOTIFICATION_LOG", in: .worker, as: .choice, default: "unsent",
+    """
+    which notifications clients can poll: `unsent` (default: those that no push could deliver, and of \
+    instances everything), `all`, `off`; kept 30 days
+    """,
+    "Notifications that users can poll for: unsent, all or off.")
+  package static let policyEnvironment = Setting(
+    "MARTLET_ENV", in: .sidecar, as: .choice, default: "development",
+    "`production`, `preview` or `development` (default): the [origin policy](http/push-api.md#origins)",
+    "The origin policy: production, preview or development.")
+  package static let events = Setting(
+    "MARTLET_EVENTS", in: .all, as: .choice, default: "off",
+    "`stream`: workers, sidecars and dashboards write [events](events.md) to `push:events`; default `off`",
+    "stream: what happens to devices and jobs is written to push:events.")
 }

@@ -188,11 +188,13 @@ package struct EnvironmentReader {
     return WindowLimit(count, per: window)
   }
 
-  package mutating func choice<Value: RawRepresentable & CaseIterable>(
-    _ name: String, default fallback: Value
-  ) -> Value where Value.RawValue == String {
+  package mutating func choice<Value: RawRepresentable & CaseIterable>(_ setting: Setting) -> Value
+  where Value.RawValue == String {
+    guard case .choice = setting.kind, let fallback = setting.standard.flatMap(Value.init(rawValue:)) else {
+      preconditionFailure("\(setting.name) is no choice")
+    }
     let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
-    return value(name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
+    return value(setting.name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
   }
 
   /// PEM text (with real line ends, or with `\n` or `\r\n` in their place), its base64, or the contents of the PEM file at the path.

@@ -18,7 +18,7 @@ package struct ServiceSettings {
   /// - Parameter adminAddress: the default.
   package init(_ reader: inout EnvironmentReader, adminAddress: HTTPAddress, isRedisRequired: Bool = true) {
     redis = RedisSettings.read(&reader, isRequired: isRedisRequired)
-    writesEvents = reader.choice("MARTLET_EVENTS", default: EventDestination.off) == .stream
+    writesEvents = reader.choice(.events) as EventDestination == .stream
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
     shutdownGrace = reader.duration(.shutdownGrace)
     let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }

@@ -26,6 +26,8 @@ package struct Setting: Sendable {
     case whole(ClosedRange<Int>)
     case duration
     case limit
+    /// One of the raw values of the type that is read.
+    case choice
   }
 
   package let name: String
