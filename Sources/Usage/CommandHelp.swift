@@ -22,7 +22,7 @@ extension CommandUsage {
 
   private static func described(_ option: CommandOption) -> [String] {
     let call = "  " + option.call
-    let text = wrapped(option.help + (option.isRepeatable ? "; may be repeated" : ""), indent: indent)
+    let text = wrapped(option.description, indent: indent)
     guard call.count + 2 <= indent else { return [call] + text }
     return [call + text[0].dropFirst(call.count)] + text.dropFirst()
   }

@@ -145,6 +145,12 @@ public struct CommandOption: Sendable {
     }
   }
 
+  /// ``help``, the words that the value may be, and whether the option may be repeated.
+  public var description: String {
+    help + (choices.isEmpty ? "" : "; one of \(choices.joined(separator: ", "))")
+      + (isRepeatable ? "; may be repeated" : "")
+  }
+
   /// `--name` with the placeholder of its value.
   var call: String { isFlag ? "--\(name)" : "--\(name) \(placeholder)" }
 }

@@ -19,13 +19,9 @@ struct ManPage {
     guard !options.isEmpty else { return [] }
     let items = options.flatMap { option in
       [".It Fl -\(option.name)" + (option.isFlag ? "" : " Ar \(escaped(option.placeholder))")]
-        + sentence(option.help + (option.isRepeatable ? "; may be repeated" : "")) + choices(option)
+        + sentence(option.description)
     }
     return [".Bl -tag -width Ds"] + items + [".El"]
-  }
-
-  private static func choices(_ option: CommandOption) -> [String] {
-    option.choices.isEmpty ? [] : sentence("one of \(option.choices.joined(separator: ", "))")
   }
 
   private static func text(_ text: String) -> [String] {
