@@ -23,9 +23,9 @@ public struct CommandLineWords: Sendable {
         found.append(word)
         continue
       }
-      let parts = word.drop { $0 == "-" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard word.hasPrefix("--"), let option = usage.options.first(where: { $0.name == parts[0] }) else {
-        guard word.hasPrefix("--") else { throw UsageError("unknown option \(word)") }
+      guard word.hasPrefix("--") else { throw UsageError("unknown option \(word)") }
+      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let option = usage.options.first(where: { $0.name == parts[0] }) else {
         let hint = Spelling.hint(for: String(parts[0]), parent: "--", among: usage.options.map(\.name))
         throw UsageError("unknown option --\(parts[0])\(hint)")
       }

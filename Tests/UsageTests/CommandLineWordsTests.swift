@@ -50,7 +50,8 @@ struct CommandLineWordsTests {
   @Test(arguments: [
     ("list --limt 3", "unknown option --limt; did you mean \"--limit\"?"),
     ("list --nonsense", "unknown option --nonsense"),
-    ("list -l", "unknown option -l"), ("list --limit", "--limit needs a value"),
+    ("list -l", "unknown option -l"), ("list ---json", "unknown option ---json; did you mean \"--json\"?"),
+    ("list --limit", "--limit needs a value"),
     ("list --json=yes", "--json takes no value"),
     ("list --limit 11", "--limit takes a whole number from 1 to 10"),
     ("list --role boss", "--role takes viewer or admin"),

@@ -40,7 +40,7 @@ enum DeadCommand: Command {
     let (verb, id) = (line.action, line.arguments.first)
     let configuration = try ClientConfiguration(environment)
     let queues = try configuration.queues(of: line)
-    let limit = verb == "show" ? nil : line.integer("limit")
+    let limit = line.integer("limit")
     let filter = DeadLetterFilter(id: id, reason: line.value("reason"))
     switch verb {
     case "list":

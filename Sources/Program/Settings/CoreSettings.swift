@@ -315,7 +315,8 @@ extension Setting {
     "time to finish after SIGTERM, {}; sidecar and dashboard read it too",
     "Time to finish after SIGTERM. With more than 30s, raise TimeoutStopSec of the units above it.")
   package static let maximumDevices = Setting(
-    "MARTLET_MAX_DEVICES", in: .sidecar, as: .whole(Registry.deviceLimits), default: "100",
+    "MARTLET_MAX_DEVICES", in: .sidecar, as: .whole(Registry.deviceLimits),
+    default: "\(Registry.defaultMaximumDevices)",
     """
     devices of a user in one app: {}. With one more, the device of that user and app that \
     was registered longest ago is removed. Devices without an app count as of one. Over all apps a user has at \
