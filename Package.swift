@@ -168,7 +168,8 @@ let package = Package(
     .executableTarget(
       name: "Martlet",
       dependencies: [
-        "Program", "APNs", "Backup", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events", "HTTPClient",
+        "Program", "APNs", "Backup", "CFiles", "Credentials", "Crypto", "Dashboard", "EventLoop", "Events",
+        "HTTPClient",
         "HTTPServer",
         "JSON", "Jobs", "Operations", "PushModel", "Queue", "Redis", "Registry", "Sidecar", "Telemetry", "Usage",
         "Worker",

@@ -441,6 +441,7 @@ extension APNsClient {
         ["environment": .init(route.environment.rawValue), "topic": .init(route.topic)])
     }
     let counts = route.removalCounts
+    // Operator: Check the app's bundle id and the environment of its tokens (`APNS_USE_SANDBOX`).
     log.error(
       "APNs route: most tokens look invalid, so they are kept; sending continues",
       [
@@ -455,6 +456,8 @@ extension APNsClient {
     let nextProbeAt = now + configuration.limits.probeInterval.unsignedNanoseconds
     guard route.pause(reason: reason, since: Clock.unixMilliseconds, now: now, nextProbeAt: nextProbeAt) else { return }
     if let pause = route.pause { onRouteChange?(.paused(pause)) }
+    // Operator: Follow `fix`. `martlet status` shows the route. The jobs run when it resumes, but never after their
+    // expiration.
     log.error(
       "APNs route paused: its jobs are kept, one push a minute tries it again",
       [

@@ -6,21 +6,24 @@ import Telemetry
 @EventLoop
 enum ClientGauges {
   static func register(_ metrics: Metrics, clients: @escaping @EventLoop () -> [APNsClient]) {
-    let labels = ["environment", "topic", "reason"]
     metrics.gauge(
-      "martlet_apns_paused_routes", labels: labels, help: "1 for each paused route."
+      "martlet_apns_paused_routes", labels: ["environment", "topic", "reason"],
+      help: "1 for each paused route, at most 20",
+      worry: "there is any"
     ) {
       RouteNotice.listed(clients().flatMap(\.pausedRoutes)).map(\.sample)
     }
     metrics.gauge(
-      "martlet_apns_stopped_removals", labels: labels,
-      help: "1 for each route whose stale tokens are kept, because too many look invalid."
+      "martlet_apns_stopped_removals", labels: ["environment", "topic", "reason"],
+      help: "1 for each route whose stale tokens are not removed, at most 20",
+      worry: "there is any"
     ) {
       RouteNotice.listed(clients().flatMap(\.stoppedRemovals)).map(\.sample)
     }
     metrics.gauge(
       "martlet_apns_open_connections", labels: ["environment"],
-      help: "Connections to APNs that take pushes, for each environment that pushes are sent to."
+      help: "connections that take pushes, for `APNS_USE_SANDBOX`'s environment and those that pushes were sent to",
+      worry: "it is 0"
     ) {
       var counts: [PushEnvironment: Int] = [:]
       for client in clients() {
@@ -31,21 +34,26 @@ enum ClientGauges {
       }
     }
     metrics.gauge(
-      "martlet_apns_held_back_pushes", labels: [],
-      help: "Pushes that wait for APNs' flow control or for a free stream."
+      "martlet_apns_held_back_pushes",
+      help: "pushes that wait for APNs' flow control or for a free stream",
+      worry: "it stays above 0: raise [`APNS_CONNECTIONS_MAX`](apns.md#connections)"
     ) {
-      [([], Double(clients().reduce(0) { $0 + $1.heldBack }))]
+      Double(clients().reduce(0) { $0 + $1.heldBack })
     }
     metrics.gauge(
-      "martlet_apns_provider_token_age_seconds", labels: [],
-      help: "Age of the oldest provider token in use; it is renewed only while pushes are sent."
+      "martlet_apns_provider_token_age_seconds",
+      help: """
+        age of the provider token in use, with [apps](apps.md) of the oldest. All workers and sidecars with one \
+        key renew it at the same moment, every 3000 s, while pushes are sent.
+        """,
+      worry: "it is over 3300 although pushes are sent: APNs refuses it at 3600"
     ) {
-      let ages = clients().compactMap(\.tokenAge)
-      return ages.max().map { [([], Double($0))] } ?? []
+      clients().compactMap(\.tokenAge).max().map(Double.init)
     }
     metrics.gauge(
       "martlet_apns_refused_keys", labels: ["team", "key"],
-      help: "1 for each provider key that APNs refuses while its team has another one."
+      help: "1 for each provider key that APNs refuses while its team has [another](apps.md#keys), at most 20",
+      worry: "there is any"
     ) {
       KeyNotice.listed(clients().flatMap(\.refusedKeys)).map { ([$0.teamID, $0.keyID], 1) }
     }

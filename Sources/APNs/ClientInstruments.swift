@@ -18,22 +18,36 @@ final class ClientInstruments {
   init(metrics: Metrics) {
     outcomes = metrics.counters(
       "martlet_apns_pushes_total", label: "outcome",
-      help: "Pushes by outcome: accepted, not_processed, uncertain, or APNs' reason.")
+      help: "pushes by outcome: `accepted`, `not_processed`, `uncertain`, or APNs' reason",
+      worry: "the share of refusals changes; `uncertain` grows")
     accepted = outcomes["accepted"]
     notProcessed = outcomes["not_processed"]
     uncertain = outcomes["uncertain"]
     tokenRefusals = metrics.counters(
       "martlet_apns_token_refusals_total", label: "reason",
-      help: "Answers that refuse the provider token, by APNs' reason; also those after which the push was accepted.")
+      help: "answers of APNs that refuse the provider token, also those after which a second attempt was accepted",
+      worry: "it grows: clock, key, or too many renewals")
     // A counter that is absent until it is needed has no increase when it appears.
     for reason in ["ExpiredProviderToken", "InvalidProviderToken", "TooManyProviderTokenUpdates"] {
       _ = tokenRefusals[reason]
     }
-    connections = metrics.counter("martlet_apns_connections_total", help: "Connections opened to APNs.")
+    connections = metrics.counter(
+      "martlet_apns_connections_total",
+      help: "connections opened to APNs",
+      worry: "it grows steadily: connections break")
     resends = metrics.counter(
-      "martlet_apns_resends_total", help: "Pushes sent again at once, because APNs had not processed them.")
-    duration = metrics.histogram("martlet_apns_push_seconds", help: "Time from sending a push to its outcome.")
-    metrics.gauge("martlet_apns_pending", help: "Pushes sent whose outcome is not known yet.") { [self] in pending }
+      "martlet_apns_resends_total",
+      help: "pushes sent again at once, because APNs had not processed them",
+      worry: "it grows steadily")
+    duration = metrics.histogram(
+      "martlet_apns_push_seconds",
+      help: "time from sending a push to its outcome",
+      worry: "it is above 1 s")
+    metrics.gauge(
+      "martlet_apns_pending",
+      help: "pushes sent whose outcome is not known yet",
+      worry: "it stays above 0 without traffic"
+    ) { [self] in Double(pending) }
   }
 
   func record(_ outcome: SendOutcome, nanoseconds: UInt64) {

@@ -243,6 +243,7 @@ extension ConnectionPool {
     let fields: KeyValuePairs<String, Log.Field> = ["origin": .init(origin.url), "reason": .init(pause.reason)]
     switch change {
     case .paused:
+      // Operator: Nothing at first: see Apple's system status and `reason`. `APNs takes pushes again` ends it.
       client.log.warn("APNs answers every push with an error: jobs wait, one push at a time tries it", fields)
     case .resumed: client.log.info("APNs takes pushes again", fields)
     }

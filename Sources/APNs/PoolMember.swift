@@ -126,6 +126,7 @@ final class PoolMember {
     lastError = reason
     guard outageSince == nil else { return }
     outageSince = Clock.monotonicNanoseconds
+    // Operator: Nothing, unless it lasts or has a `fix`: then follow it.
     log.warn(
       "APNs connection lost, opening another",
       ["origin": .init(origin.url), "error": .init(reason), "fix": .init(ConnectionFix.text(for: reason))])

@@ -51,6 +51,7 @@ final class ProviderKeyRing {
     // When it is tried again, it is not with the refused token.
     _ = tokens[index].renew(afterRefusalOf: push.tokenGeneration, now: now)
     token = tokens[current]
+    // Operator: Follow `fix`. Another key of the team delivers: [keys](apps.md#keys).
     log.error(
       "APNs refuses a provider key: another one signs",
       [

@@ -57,6 +57,7 @@ final class ProviderToken {
     guard let previous else { return false }
     (authorization, issuedAt) = previous
     usesPrevious = true
+    // Operator: Nothing, unless it lasts: another program renews tokens with the same key.
     log.warn("APNs asks for fewer provider tokens, continuing with the older one")
     return true
   }
@@ -78,6 +79,7 @@ final class ProviderToken {
         "provider token minted",
         ["keyId": .init(key.keyID), "generation": .init(schedule.generation), "issuedAt": .init(issuedAt)])
     } catch {
+      // Operator: Check the key: `martlet doctor`.
       log.error("provider token could not be signed", ["error": .init(error.description)])
     }
   }

@@ -55,10 +55,12 @@ final class RefusalLog {
 
   private static func write(_ kind: Kind, count: Int, to log: Log) {
     if kind.isFault {
+      // Operator: Check proxies between the worker and APNs; otherwise report a bug.
       log.error(
         "APNs reports a malformed request: a bug in this program, or in a proxy between it and APNs",
         ["reason": .init(kind.reason), "topic": .init(kind.topic), "count": .init(count)])
     } else {
+      // Operator: See `reason` and `topic`. `BadDeviceToken` and `Unregistered` in small numbers are normal.
       log.warn(
         "APNs refuses pushes", ["reason": .init(kind.reason), "topic": .init(kind.topic), "count": .init(count)])
     }

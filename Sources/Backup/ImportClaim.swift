@@ -96,9 +96,9 @@ public final class ImportClaim {
 
 /// The Redis keys of the import of backup.json.
 enum BackupKeys {
-  /// A string: `begun` or `done`.
+  /// | `martlet:{backup}:state` | string | none | `begun` or `done`: the import of `MARTLET_PUSH_SERVER_BACKUP`. |
   static let backupState = "martlet:{backup}:state"
 
-  /// A string with a TTL: the name of the process that imports now.
+  /// | `martlet:{backup}:lease` | string | 10 minutes | the process that imports |
   static let backupLease = "martlet:{backup}:lease"
 }

@@ -33,6 +33,8 @@ final class FailedAuthenticationLog {
       timer = nil
       return
     }
+    // Operator: Nothing, unless it lasts: then a client has an old secret, or someone guesses. `addresses` lists up
+    // to 5. `refused` counts attempts over the limit.
     log.warn(
       "authentication failed",
       ["failures": .init(failures), "refused": .init(refused), "addresses": .init(addresses.joined(separator: ", "))])

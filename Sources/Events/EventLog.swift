@@ -23,6 +23,7 @@ public final class EventLog {
     self.connection = connection
     self.metrics = metrics
     refusals = ThrottledWarning { count, error in
+      // Operator: See `key` and `error`: a key of another type, or a user of Redis without the right.
       log.warn(
         "events were lost because Redis refused them",
         ["key": .init(EventStream.key), "events": .init(count), "error": .init(error)])

@@ -8,11 +8,15 @@ public final class EventMetrics {
   let refused: Counter
 
   public init(_ metrics: Metrics) {
-    written = metrics.counters("martlet_events_total", label: "type", help: "Events written to push:events.")
+    written = metrics.counters(
+      "martlet_events_total", label: "type",
+      help: "[events](events.md) written to `push:events`")
     // A counter that is absent until it is needed has no increase when it appears.
     for type in EventType.allCases { _ = written[type.rawValue] }
     refused = metrics.counter(
-      "martlet_events_refused_total", help: "Events lost because Redis refused to write them to push:events.")
+      "martlet_events_refused_total",
+      help: "events lost because Redis refused to write them",
+      worry: "it is above 0")
   }
 
   func countWritten(_ type: EventType) { written[type.rawValue].increment() }

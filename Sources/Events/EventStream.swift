@@ -2,16 +2,19 @@ import Redis
 
 /// The stream of events, and the keys beside it. All are in one hash slot, except ``outbox(of:)``.
 public enum EventStream {
-  /// Entries with one field, `event`.
+  /// | `push:events` | stream, about 100,000 entries | only with [events](events.md): field `event`, JSON
+  /// `{"type","at","data"}` |
   public static let key = "push:events"
 
   /// The approximate number of events that are kept.
   package static let maximumLength = 100_000
 
-  /// String with a TTL: the number of the latest event of a device that was taken from its outbox.
+  /// | `martlet:{push:events}:forwarded:<token>` | string | 1 hour | on a cluster: the number of the latest event of a
+  /// device that is in the stream |
   static func forwarded(_ token: String) -> String { "martlet:{push:events}:forwarded:\(token)" }
 
-  /// List of the events about the device under `key` that are not in the stream yet, in the hash slot of that key.
+  /// | `martlet:{push:token:<token>}:events` | list | 7 days; 2 hours without events | on a cluster: events of a device
+  /// that are not in the stream yet: a number, then JSON. Without such events it has the number of the latest. |
   public static func outbox(of key: String) -> String { "martlet:{\(key)}:events" }
 
   static func append(_ event: Event) -> RedisCommand {

@@ -100,6 +100,7 @@ final class BlockingPop: BlockingClaim {
       guard let self else { return }
       blocked.endWait()
       if result != .success(.integer(1)) {
+        // Operator: See `answer`. Let the producer send the job again.
         log.error(
           "a job of a paused queue could not be put back (at most once: it is lost)",
           ["queue": .init(keys.queue), "answer": .init("\(result)")])

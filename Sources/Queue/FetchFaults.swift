@@ -42,6 +42,7 @@ final class FetchFaults {
   func claimFailed(_ error: RedisError) {
     if error.isRefusal, !hasClaimFault {
       hasClaimFault = true
+      // Operator: Redis refuses writes: memory, disk, ACL. See `error`.
       log.warn("claiming from Redis failed; trying again until it works", ["error": .init("\(error)")])
     }
     pause()
@@ -53,6 +54,7 @@ final class FetchFaults {
   /// Redis refuses to let a connection wait while its memory is full. Claims by script continue.
   func waitFailed(_ error: RedisError) {
     if error.isRefusal, !hasWaitFault, !hasClaimFault {
+      // Operator: Redis refuses writes: memory, disk, ACL. See `error`.
       log.warn("waiting for jobs in Redis failed; polling instead", ["error": .init("\(error)")])
     }
     hasWaitFault = hasWaitFault || error.isRefusal
@@ -62,6 +64,7 @@ final class FetchFaults {
   /// The queue's key is not a list. It is tried again at each turn.
   func passOver(_ queueIndex: Int) {
     guard wrongTypes.insert(queueIndex).inserted else { return }
+    // Operator: Find what wrote the key, then RENAME it.
     log.error(
       "a queue key is not a list; rename it (the other queues are served)", ["key": .init(queues[queueIndex].queue)])
   }

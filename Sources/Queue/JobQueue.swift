@@ -276,6 +276,7 @@ public final class JobQueue {
   private func restore(_ queueIndex: Int) {
     let claims = context.ledger.outstanding(queueIndex: queueIndex)
     guard mode == .atLeastOnce, !claims.isEmpty else { return }
+    // Operator: Check Redis' persistence.
     context.log.warn(
       "Redis lost its data; the jobs that this worker holds are written again", ["jobs": .init(claims.count)])
     for start in stride(from: 0, to: claims.count, by: QueueLimits.restoreBatch) {

@@ -45,6 +45,8 @@ public final class Lease {
     self.log = log
     seals = queues.map { _ in Seal.random() }
     refusals = ThrottledWarning { count, last in
+      // Operator: A key of the fleet has another type, or Redis refuses writes. The worker claims nothing from any
+      // queue. See `queue` and `answer`; rename the key.
       log.warn(
         "Redis refuses a heartbeat; this worker claims nothing until Redis confirms those of all queues",
         ["queue": .init(last.queue), "answer": .init(last.answer), "heartbeats": .init(count)])
@@ -142,6 +144,7 @@ public final class Lease {
   /// Joins again under a new name, as the jobs under the old one belong to the fleet.
   private func fence() {
     guard phase != .left else { return }
+    // Operator: The worker was frozen or cut off for over 15 s. Check CPU, swap, suspended machines.
     log.warn(
       "fenced: the fleet took this worker for dead; it continues under a new name", ["worker": .init(name.value)])
     for index in queues.indices { abandon(name.value, queueIndex: index) }

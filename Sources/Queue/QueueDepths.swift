@@ -30,16 +30,28 @@ final class QueueDepths {
     self.connection = connection
     clock = RedisClock(connection: connection, metrics: metrics)
     oldest = queues.map { OldestJob(keys: $0, connection: connection, waitingSince: waitingSince) }
-    metrics.gauge("martlet_queue_jobs", labels: ["queue", "state"], help: "Jobs of the fleet by queue and state.") {
+    metrics.gauge(
+      "martlet_queue_jobs", labels: ["queue", "state"],
+      help: "[jobs of the whole fleet](#depth-and-latency), by queue and state",
+      worry: "`waiting` keeps growing; any `dead`"
+    ) {
       [weak self] in self?.samples ?? []
     }
     metrics.gauge(
-      "martlet_queue_drain_seconds", labels: [],
-      help: "Time in which the fleet ends the jobs that wait or are in flight, at its present rate."
-    ) { [weak self] in self?.drainSeconds.map { [([], $0)] } ?? [] }
+      "martlet_queue_drain_seconds",
+      help: """
+        [time to empty](#depth-and-latency) the queues of this worker: (waiting + in flight) / present rate of \
+        the fleet, at most 3600
+        """,
+      worry: "over 60 and growing"
+    ) { [weak self] in self?.drainSeconds }
     metrics.gauge(
       "martlet_queue_oldest_seconds", labels: ["queue"],
-      help: "Age of the oldest waiting job; 0 if none waits, no sample if the job does not tell."
+      help: """
+        [age of the oldest job](#depth-and-latency) that waits; 0 if none waits, no sample if the job does not \
+        tell
+        """,
+      worry: "it is longer than your users may wait"
     ) { [weak self] in self?.ages ?? [] }
   }
 

@@ -1,33 +1,47 @@
 public import Redis
 
 /// The Redis keys of a queue. Their hash tag is the name of its list, so all are in the hash slot of the list.
+///
+/// The comments of keys are the rows of docs/redis-keys.md: key, type, time to live, content. Times are unix milliseconds.
 public struct QueueKeys: Sendable, Equatable {
-  /// The producers' list, for example `push:jobs`.
+  /// | a queue, for example `push:jobs` | list | jobs; producers LPUSH, workers take from the right |
   public let queue: String
-  /// Sorted set of jobs that are retried, by due time in unix milliseconds.
+  /// | `martlet:{<queue>}:retry` | sorted set | none | jobs that are retried, by due time |
   public let retry: String
-  /// Sorted set of jobs whose `sendAt` has not come, by due time in unix milliseconds, and of paused broadcasts.
+  /// | `martlet:{<queue>}:scheduled` | sorted set | none | jobs with a `sendAt`, and jobs deferred by a policy, by due
+  /// time; jobs of paused broadcasts, with the score 253402300800000 |
   public let scheduled: String
-  /// Sorted set of dead letters, by the time at which they were given up in unix milliseconds.
+  /// | `martlet:{<queue>}:dead` | sorted set | none | dead letters, by the time at which they were given up; at most
+  /// 100,000. A line of JSON `{"id","reason","at","attempts"}`, then the job. |
   public let dead: String
-  /// Set of the workers that may have an in-flight list.
+  /// | `martlet:{<queue>}:workers` | set | none | workers that may have jobs in flight |
   public let workers: String
-  /// String with a TTL: the name of the worker that promotes and reaps. The key ends in `keeper`.
+  /// | `martlet:{<queue>}:keeper` | string | 4 s | the name of the worker that is promoter and reaper: it moves due jobs
+  /// and dead workers' jobs to the front of the queue |
   public let promoter: String
-  /// String: the word in front of the fleet's own elements in the queue's list, see ``Seal``.
+  /// ``Seal``:
+  /// | `martlet:{<queue>}:seal` | string | none | a random word, made by the first worker. It is in front of the elements
+  /// that the fleet itself puts into the queue, so that no producer can imitate one. |
   public let seal: String
-  /// String: what operators have asked of the queue, a ``ControlState``. Absent while that is nothing.
+  /// ``ControlState``:
+  /// | `martlet:{<queue>}:control` | string | none | what operators have asked of the queue; absent while they have asked
+  /// nothing: `<version> <letters>`, `P` paused (then a line feed and JSON `{"since","by","reason"}`), `C` jobs are
+  /// cancelled, `B` broadcasts are paused, `D` workers are drained, `S` jobs with ids of their producers are scheduled.
+  /// [Control](architecture.md#control) |
   public let control: String
-  /// Sorted set of the ids of cancelled jobs, by the time at which the cancellation ends in unix milliseconds.
+  /// | `martlet:{<queue>}:cancelled` | sorted set | none | ids that are cancelled, by the time at which that ends (24 h);
+  /// `martlet dead requeue` and the resume of a broadcast take an id out; at most 10,000 |
   public let cancelled: String
-  /// Hash: by the ids of paused broadcasts, JSON that says since when, by whom and why. Their jobs are in ``scheduled``, behind
-  /// every date.
+  /// | `martlet:{<queue>}:held` | hash | none | paused broadcasts by their ids: JSON `{"since","by","reason"}`; at most
+  /// 1,000 |
   public let pauses: String
-  /// Hash: where an earlier version kept the jobs of paused broadcasts, by id and nonce.
+  /// | `martlet:{<queue>}:paused` | hash | none | written by builds between 1.0.0 and this version only: jobs of paused
+  /// broadcasts. A worker moves them to the queue, where they are paused again. |
   public let pausedJobs: String
-  /// Set of the workers that claim no more jobs.
+  /// | `martlet:{<queue>}:drained` | set | none | workers that claim no more jobs |
   public let drained: String
-  /// Sorted set of the ids of the latest broadcasts, by the time of their last change in unix milliseconds.
+  /// | `martlet:{<queue>}:broadcasts` | sorted set | none | ids of the latest broadcasts, by the time of their last change;
+  /// at most 1,000 |
   public let broadcasts: String
 
   private let prefix: String
@@ -52,37 +66,53 @@ public struct QueueKeys: Sendable, Equatable {
     broadcasts = prefix + "broadcasts"
   }
 
-  /// List of the jobs that `worker` has claimed and not settled, newest first.
+  /// | `martlet:{<queue>}:inflight:<worker>` | list | none | jobs that the worker has claimed, newest first |
   public func inflight(_ worker: String) -> String { prefix + "inflight:" + worker }
 
-  /// List of the elements that Redis moved here for a waiting connection of `worker`, which has not claimed them yet.
+  /// | `martlet:{<queue>}:landing:<worker>` | list | none | elements that Redis moved here for a waiting worker, which has
+  /// not claimed them yet |
   public func landing(_ worker: String) -> String { prefix + "landing:" + worker }
 
-  /// String with a TTL, a ``WorkerReport``. The worker is alive as long as it exists.
+  /// ``WorkerReport``:
+  /// | `martlet:{<queue>}:heartbeat:<worker>` | string | 15 s | JSON, at most 8 KiB: the worker's state, as `martlet status
+  /// --json` shows it. Without it the worker is dead. |
   public func heartbeat(_ worker: String) -> String { prefix + "heartbeat:" + worker }
 
-  /// String with a TTL. Exists if the worker was taken for dead and its jobs were moved back to the queue.
+  /// | `martlet:{<queue>}:tombstone:<worker>` | string | 7 days | empty. The worker was taken for dead and its jobs were
+  /// moved back to the queue; the key fences the worker if it is still alive. |
   public func tombstone(_ worker: String) -> String { prefix + "tombstone:" + worker }
 
-  /// String: the progress of a broadcast, a line with its cursor, then JSON of ``AttemptState``.
+  /// ``AttemptState``:
+  /// | `martlet:{<queue>}:progress:<nonce>` | string | 7 days | the progress of a broadcast: a line with its cursor, then
+  /// JSON with the counts; deleted when the broadcast ends |
   public func progress(_ nonce: String) -> String { prefix + "progress:" + nonce }
 
-  /// String: JSON of the ``JobResult`` whose devices a broadcast's progress lists.
+  /// ``JobResult``:
+  /// | `martlet:{<queue>}:progress:<nonce>:list` | string | 7 days | the devices that its record will list, up to 100;
+  /// written only when they change; deleted with it |
   package func progressList(_ nonce: String) -> String { progress(nonce) + ":list" }
 
-  /// String with a TTL: where a job with this id is in ``retry``, ``scheduled`` or ``dead``, a ``DueLocator``.
+  /// ``DueLocator``:
+  /// | `martlet:{<queue>}:due:<id>` | string | a day after the due time; 30 days for a dead job | where the job is in
+  /// `retry`, `scheduled` or `dead`: `r`, `s` or `d`, its score, and the beginning of its element, by which it is found. It
+  /// may be out of date. |
   public func due(_ jobID: String) -> String { prefix + "due:" + jobID }
 
-  /// String with a TTL: a broadcast, JSON of ``BroadcastEntry``.
+  /// ``BroadcastEntry``:
+  /// | `martlet:{<queue>}:broadcast:<id>` | string | 7 days | JSON: `id`, `app`, `state`, `worker`, `nonce`, `startedAt`,
+  /// `changedAt` |
   public func broadcast(_ jobID: String) -> String { prefix + "broadcast:" + jobID }
 
-  /// String: the record of a job.
+  /// | `push:result:<id>` | string, `MARTLET_RESULT_TTL` | the [record](jobs.md#records) of a job |
+  /// | the list of a `replyTo` | list, 1 hour if Martlet created it | final records |
   public static func result(_ jobID: String) -> String { String(key: "push:result:", jobID) }
 
-  /// String: the nonce of the job that was sent under a `dedupe` value, in any queue.
+  /// | `martlet:{dedupe}:<value>` | string | 24 h | nonce of the job that was sent under this `dedupe` value |
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
-  /// Stream of a user's notification records.
+  /// | `push:user:<username>:notifications`, `push:instance:<id>:notifications` | stream, about 1,000 entries, 30 days from
+  /// the last one | field `notification`: JSON `{"id","at","status","payload"}`, for
+  /// [polling](http/push-api.md#notifications) |
   public static func notifications(_ username: String) -> String { "push:user:\(username)\(notificationsEnd)" }
 
   /// Stream of an instance's notification records.

@@ -19,21 +19,25 @@ final class QueueWarnings {
     self.metrics = metrics
     self.log = log
     oversized = ThrottledWarning { count, last in
+      // Operator: Find the producer: `martlet dead list --reason larger`.
       log.warn(
         "jobs are too large; they were moved to the dead letters",
         ["jobs": .init(count), "queue": .init(last.queue), "bytes": .init(last.size)])
     }
     droppedLetters = ThrottledWarning { count, queue in
+      // Operator: Read the dead letters; requeue or purge them.
       log.warn(
         "the oldest dead letters were deleted because there are too many",
         ["letters": .init(count), "queue": .init(queue), "kept": .init(QueueLimits.maximumDeadLetters)])
     }
     keptRecords = ThrottledWarning { count, last in
+      // Operator: Two producers use one id. Give each job its own, or none.
       log.warn(
         "a record was not written because another job has the same id",
         ["id": .init(last.id), "queue": .init(last.queue), "records": .init(count)])
     }
     forbiddenReplies = ThrottledWarning { count, key in
+      // Operator: Give the user a pattern for `key`: [Users](redis.md#users). The job has ended as usual.
       log.warn(
         "a result was not pushed to its reply list because the user of Redis may not write to it",
         ["key": .init(key), "results": .init(count)])
@@ -65,6 +69,8 @@ final class QueueWarnings {
 
   func warnOfWrongType(_ key: String) {
     guard wrongTypes.insert(key).inserted else { return }
+    // Operator: Find what wrote the key, then RENAME it. If the key has its type, the user of Redis lacks a
+    // [right](redis.md#users).
     log.error(
       "a queue key holds another type, or may not be written; its jobs wait until that has ended", ["key": .init(key)])
   }

@@ -66,6 +66,7 @@ final class Reaper {
       let moved = moved + back + buried
       guard left == 0 else { return reap(worker, keys, moved: moved) }
       context.metrics.reapedWorkers[keys.queue].increment()
+      // Operator: See why it died. Its jobs are safe.
       context.log.warn(
         "a worker died; its jobs run again",
         ["worker": .init(worker), "queue": .init(keys.queue), "jobs": .init(moved)])

@@ -75,6 +75,7 @@ final class Reconciler {
   private func adopt(_ ghosts: [[UInt8]], queueIndex: Int) {
     guard !ghosts.isEmpty else { return }
     context.metrics.ghostClaims.increment(by: ghosts.count)
+    // Operator: Nothing. Connections to Redis were lost.
     context.log.warn(
       "adopted jobs whose claim was never answered",
       ["queue": .init(context.queues[queueIndex].queue), "jobs": .init(ghosts.count)])

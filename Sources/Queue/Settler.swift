@@ -166,6 +166,7 @@ final class Settler {
   private func keep(_ entries: some Sequence<PendingSettlement>, after error: RedisError?) {
     if let error, error.isRefusal, !hasFault {
       hasFault = true
+      // Operator: Redis refuses writes: memory, disk, ACL. See `error`.
       context.log.warn(
         "Redis refused settlements; they are written again until it accepts them", ["error": .init("\(error)")])
     }

@@ -250,6 +250,8 @@ extension RedisConnection {
   /// Schedules the next attempt. Logs a line for each reason, not one for each attempt.
   private func retryLater(_ reason: String, isRefusal: Bool = false) {
     if reasons.tells(reason, at: Clock.monotonicNanoseconds) {
+      // Operator: See `reason`; it is told again when it changes, and every 5 minutes. Start Redis, or correct the
+      // settings of its TLS, or the file of `REDIS_URL_FILE`. `connected to redis again` ends it.
       log.warn(
         "redis is not reachable; trying again until it is",
         ["server": .init(endpoint.summary), "reason": .init(reason)])

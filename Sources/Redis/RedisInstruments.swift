@@ -22,10 +22,19 @@ public final class RedisInstruments {
   public init(_ metrics: Metrics, connection: RedisClient, log: Log) {
     self.log = log
     refusals = metrics.counters(
-      "martlet_redis_refusals_total", label: "code", help: "Commands that Redis refused, by the code of its error.")
+      "martlet_redis_refusals_total", label: "code",
+      help: """
+        commands that Redis refused: `OOM` (full), `READONLY` (a replica), `MISCONF` (it cannot write to its \
+        disk), `NOREPLICAS`, `NOPERM` (ACL)
+        """,
+      worry: "it grows: Redis takes no jobs or registrations")
     // A counter that is absent until it is needed has no increase when it appears.
     for code in RedisInstruments.codes { _ = refusals[code] }
-    metrics.gauge("martlet_redis_connected", help: "1 if the connection to Redis can be used, else 0.") {
+    metrics.gauge(
+      "martlet_redis_connected",
+      help: "1 if the connection to Redis can be used, else 0",
+      worry: "it is 0"
+    ) {
       [weak connection] in connection?.isReady == true ? 1 : 0
     }
     connection.instruments = self
@@ -43,6 +52,7 @@ public final class RedisInstruments {
     let now = Clock.monotonicNanoseconds
     forbidden = (reason, now)
     guard told.tells(reason, at: now) else { return }
+    // Operator: Give the user the rights of its file: [A right that is missing](redis.md#a-right-that-is-missing).
     log.warn(
       "Redis does not let its user run a command, which ACL LOG names; give it the rights of deploy/redis/users.acl",
       ["error": .init(reason)])

@@ -79,6 +79,7 @@ extension Registry {
     if devices.count <= Registry.maximumResolved {
       largeUsers.remove(user)
     } else if largeUsers.recordExcess(of: user) {
+      // Operator: Another program writes the user's set. The next new device of the user shrinks it.
       log.warn(
         "a user has more devices than a push is sent to",
         ["username": .init(user), "sentTo": .init(Registry.maximumResolved)])

@@ -3,12 +3,17 @@ import Redis
 
 /// Every key of the registry. Usernames and ids must be normalised.
 public enum RegistryKeys {
-  /// Set of a user's device tokens.
+  /// | `push:user:<username>:tokens` | set | device tokens of a user |
   public static func userTokens(_ username: String) -> String {
     String(key: "push:user:", username, ":tokens")
   }
 
-  /// Metadata of a device: ``DeviceMetadata``.
+  /// ``DeviceMetadata``:
+  /// | `push:token:<token>` | string, 1 year from the last registration, 1 day for the kind `pushtotalk`, 12 h for
+  /// `activity` | JSON: `username` (empty for an anonymous device), `platform`, `updatedAt` (unix ms), when known
+  /// `bundleId`, `environment`, `createdAt` and `deviceId` (the phone), and `kind` if it is not `app`; of a token of a
+  /// [Live Activity](live-activities.md) also `activity` (its id, or the attributes type) and, if the app says it,
+  /// `frequentPushes` |
   public static func token(_ token: DeviceToken) -> String { "\(tokens)\(token.text)" }
 
   /// The key of the metadata of a set's entry: a token, perhaps in another form than its own.
@@ -21,10 +26,15 @@ public enum RegistryKeys {
   package static let tokens = "push:token:"
   private static let tokenPrefix = Array(tokens.utf8)
 
-  /// The one active device of an instance: ``InstanceRecord``.
+  /// ``InstanceRecord``:
+  /// | `push:instance:<id>` | string | JSON: the one device of an instance: `token`, `updatedAt`, `active` (false: APNs
+  /// reported it as stale, or it was unregistered), `suspended` (true: the credential is disabled or revoked), and when
+  /// known `environment`, `bundleId` |
   public static func instance(_ id: String) -> String { "push:instance:\(id)" }
 
-  /// String: the ids of a channel, a ``Channel``.
+  /// ``Channel``:
+  /// | `push:channel:<bundleId>:<name>` | string | JSON: a broadcast [channel](apps.md#channels): `storage` (`none` or
+  /// `newest`), and APNs' id in each environment in which it exists, `production` and `sandbox` |
   public static func channel(_ name: String, bundleID: String) -> String { channels(of: bundleID) + name }
 
   /// The beginning of the keys of an app's channels.
@@ -33,33 +43,44 @@ public enum RegistryKeys {
   /// The beginning of the keys of all channels.
   package static let channels = "push:channel:"
 
-  /// String with a TTL: the id of the instance that registered the token last.
+  /// | `martlet:instance:<token>` | string | 1 year | the id of the instance that registered the token last |
   public static func instanceOfToken(_ token: DeviceToken) -> String { holder(of: token.text) }
 
   static func holder(of entry: String) -> String { "martlet:instance:\(entry)" }
 
-  /// Sorted set of an app's tokens, all with score 0; one of ``AudienceShard/count``.
+  /// | `push:app:<bundleId>:tokens:<shard>` | sorted set, scores 0 | audience of an app: its devices of the kind `app`, in
+  /// the shards 0 to 15 (by FNV-1a of the token) |
   public static func audience(_ bundleID: String, shard: Int) -> String { "push:app:\(bundleID):tokens:\(shard)" }
 
-  /// Hash with a TTL: the update tokens of a Live Activity, each with its metadata.
+  /// | `push:activity:<id>:tokens` | hash, 12 h from the last registration | the update tokens of a Live Activity, each
+  /// with its metadata. `push:token:<token>` decides. |
   public static func activityTokens(_ id: String) -> String { "push:activity:\(id):tokens" }
 
-  /// String with a TTL: the last refusal of a device, a ``RefusalNote``.
+  /// ``RefusalNote``:
+  /// | `martlet:refusal:<token>` | string | 3 days | what APNs answered last when it refused a push to the device, JSON:
+  /// `reason`, `status`, `at`, `job`, `turn` (of its attempt, if it is not the first), `topic`, `environment`. A worker
+  /// writes at most a thousand at once and ten a second in the long run. |
   public static func refusal(_ token: DeviceToken) -> String { "\(refusals)\(token.text)" }
 
   /// The beginning of the keys of all of them.
   package static let refusals = "martlet:refusal:"
 
-  /// String with a TTL: why the last device of a user was removed, a ``RefusalNote``.
+  /// ``RefusalNote``:
+  /// | `martlet:removal:<username>` | string | 3 days | the same for the user's device that was removed last because APNs
+  /// called it stale, with its `token` |
   public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
 
-  /// Hash with a TTL: since when devices are gone that a client of a push gateway has named.
+  /// | `martlet:gone:<address>` | hash | 3 days from the first one | since when devices are gone, in unix ms, that a client
+  /// of the [Matrix push gateway](http/matrix-api.md#rejected-pushkeys) has named, by `<token> <bundle id>`; up to 10,000.
+  /// The gateway reads what is kept for the client. |
   package static func gone(_ client: String) -> String { "martlet:gone:\(client)" }
 
-  /// String with a TTL: the default app, while no process looks through all devices.
+  /// | `martlet:{registry}:walk` | string | 1 h | the default app, or nothing if there is none, while a worker has looked
+  /// through all devices within the last hour |
   package static let walk = "martlet:{registry}:walk"
 
-  /// Sorted set of the changes under way in a cluster, by the time they began (unix seconds): `<token> <number>`; one
-  /// of ``AudienceShard/count``.
+  /// | `martlet:{registry:<shard>}:journal` | sorted set | none | on a cluster: changes to devices under way, `<token>
+  /// <number>` by the time they began (unix seconds); in shards as an audience. [Devices on a
+  /// cluster](architecture.md#devices-on-a-cluster) |
   static func journal(shard: Int) -> String { "martlet:{registry:\(shard)}:journal" }
 }

@@ -24,9 +24,13 @@ extension Sidecar {
       SidecarSite(context), on: listener,
       metrics: RequestMetrics(
         requests: metrics.counters(
-          "martlet_http_requests_total", labels: RequestMetrics.labels, help: "Answered requests."),
+          "martlet_http_requests_total", labels: ["method", "route", "status"],
+          help: "requests to the [HTTP APIs](http/README.md); `route` is `none` for an unknown path",
+          worry: "`5..` grows"),
         durations: metrics.histogram(
-          "martlet_http_request_seconds", help: "Time from a complete request to its answer.")), log: log)
+          "martlet_http_request_seconds",
+          help: "time from a complete request to its answer",
+          worry: "it is above 1 s")), log: log)
   }
 
   /// What SIGHUP calls: each reads the files of an API again.

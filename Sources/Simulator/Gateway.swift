@@ -177,10 +177,10 @@ extension Gateway {
       [(["200"], Double(ledger.accepted))] + ledger.byStatus.map { ([String($0.key)], Double($0.value)) }
     }
     metrics.gauge("apns_simulator_duplicates", help: "Pushes accepted again") { [unowned self] in
-      ledger.duplicates
+      Double(ledger.duplicates)
     }
     metrics.gauge("apns_simulator_connections", help: "Open connections") { [unowned self] in
-      openConnections
+      Double(openConnections)
     }
   }
 }

@@ -56,6 +56,8 @@ public struct Log: Sendable {
 
   /// What tells that nobody has read stderr for a time.
   private static func dropped(_ lines: Int) -> LogEntry {
+    // Operator: Find why the collector of the log did not read. `lines` is their number; the processes have worked
+    // on.
     LogEntry(
       unixMilliseconds: Clock.unixMilliseconds, level: .warn, message: "log lines were dropped, as nobody read stderr",
       fields: ["lines": .init(lines)])

@@ -4,46 +4,50 @@ public import EventLoop
 ///
 /// Every family is registered once, at the start. Names follow Prometheus' conventions: base units, and `_total` at the end
 /// of a counter's name and of no other.
+///
+/// `help` says what the samples are, in one line of Markdown, and `worry` what a reader should look into. The table of
+/// docs/watching.md is made from the calls, so `help`, `worry` and labels are literals.
 @EventLoop
 public final class Metrics {
   private var families: [any MetricFamily] = []
 
   public init() {}
 
-  public func counter(_ name: String, help: String) -> Counter {
+  public func counter(_ name: String, help: String, worry: String? = nil) -> Counter {
     add(CounterFamily(MetricHead(name: name, type: .counter, help: help), label: nil))[""]
   }
 
-  /// A counter that is kept elsewhere and read on each scrape.
-  public func counter(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
-    observe(name, .counter, help) { [([], Double(read()))] }
+  /// A counter that is kept elsewhere and read on each scrape. Nil leaves the sample out.
+  public func counter(_ name: String, help: String, worry: String? = nil, read: @escaping @EventLoop () -> Double?) {
+    observe(name, .counter, help) { read().map { [([], $0)] } ?? [] }
   }
 
   /// One counter for each value of `label`.
-  public func counters(_ name: String, label: String, help: String) -> CounterFamily {
+  public func counters(_ name: String, label: String, help: String, worry: String? = nil) -> CounterFamily {
     add(CounterFamily(MetricHead(name: name, type: .counter, help: help), label: label))
   }
 
   /// One counter for each combination of the labels' values.
-  public func counters(_ name: String, labels: [String], help: String) -> LabelledCounterFamily {
+  public func counters(_ name: String, labels: [String], help: String, worry: String? = nil) -> LabelledCounterFamily {
     add(LabelledCounterFamily(MetricHead(name: name, type: .counter, help: help), labels: labels))
   }
 
-  /// A number that is read on each scrape.
-  public func gauge(_ name: String, help: String, read: @escaping @EventLoop () -> Int) {
-    observe(name, .gauge, help) { [([], Double(read()))] }
+  /// A number that is read on each scrape. Nil leaves the sample out.
+  public func gauge(_ name: String, help: String, worry: String? = nil, read: @escaping @EventLoop () -> Double?) {
+    observe(name, .gauge, help) { read().map { [([], $0)] } ?? [] }
   }
 
   /// Numbers that are read on each scrape. Each has a value for each label, in their order; there must be few of them.
   public func gauge(
-    _ name: String, labels: [String], help: String, read: @escaping @EventLoop () -> [([String], Double)]
+    _ name: String, labels: [String], help: String, worry: String? = nil,
+    read: @escaping @EventLoop () -> [([String], Double)]
   ) {
     observe(name, .gauge, help, labels: labels, read)
   }
 
   /// A histogram of durations; the unit is seconds. `bounds` are the upper bounds of the buckets, by default 100 us to
   /// 5 minutes.
-  public func histogram(_ name: String, help: String, bounds: [Duration]? = nil) -> Histogram {
+  public func histogram(_ name: String, help: String, worry: String? = nil, bounds: [Duration]? = nil) -> Histogram {
     add(Histogram(MetricHead(name: name, type: .histogram, help: help), bounds: bounds ?? Histogram.workBounds))
   }
 
@@ -57,7 +61,7 @@ public final class Metrics {
     return text
   }
 
-  func observe(
+  private func observe(
     _ name: String, _ type: MetricHead.MetricType, _ help: String, labels: [String] = [],
     _ read: @escaping @EventLoop () -> [ObservedFamily.Sample]
   ) {
@@ -88,8 +92,15 @@ struct MetricHead {
 
   let name: String
   let type: MetricType
-  /// One line, without backslashes.
+  /// One line of plain text, without backslashes.
   let help: String
+
+  /// - Parameter help: Markdown, of which the text is kept: no marks of code, no targets of links.
+  init(name: String, type: MetricType, help: String) {
+    self.name = name
+    self.type = type
+    self.help = help.replacing(#/\[(.+?)\]\(.*?\)/#) { $0.1 }.replacing("`", with: "")
+  }
 
   func write(to text: inout String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
@@ -128,22 +139,28 @@ extension Metrics {
   /// https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics
   public func addProcess(version: String) {
     let startTime = ProcessStatus.current?.startTime
-    process("process_cpu_seconds_total", .counter, "User and system CPU time.") { ProcessStatus.current?.cpuSeconds }
-    process("process_resident_memory_bytes", .gauge, "Resident memory.") { ProcessStatus.current?.residentBytes }
-    process("process_virtual_memory_bytes", .gauge, "Virtual memory.") { ProcessStatus.current?.virtualBytes }
-    process("process_open_fds", .gauge, "Open file descriptors.") { Metrics.openDescriptors.map(Double.init) }
-    process("process_max_fds", .gauge, "Limit of open file descriptors.") { Metrics.maximumDescriptors }
-    process("process_start_time_seconds", .gauge, "Start of the process, in unix seconds.") { startTime }
+    counter(
+      "process_cpu_seconds_total", help: "user and system CPU time", worry: "its rate is near 1: add a process"
+    ) { ProcessStatus.current?.cpuSeconds }
+    gauge("process_resident_memory_bytes", help: "resident memory", worry: "it keeps growing") {
+      ProcessStatus.current?.residentBytes
+    }
+    gauge("process_virtual_memory_bytes", help: "virtual memory") { ProcessStatus.current?.virtualBytes }
+    gauge("process_open_fds", help: "open file descriptors", worry: "it is near `process_max_fds`") {
+      Metrics.openDescriptors.map(Double.init)
+    }
+    gauge(
+      "process_max_fds", help: "limit of open file descriptors",
+      worry: "it is too low for the expected connections"
+    ) { Metrics.maximumDescriptors }
+    gauge(
+      "process_start_time_seconds", help: "start of the process, in unix seconds",
+      worry: "it changes without a deployment"
+    ) { startTime }
     gauge(
       "martlet_build_info", labels: ["version", "swift"],
-      help: "Always 1; the labels are the version of Martlet and of the Swift compiler."
+      help: "always 1; the version of Martlet and of the Swift compiler", worry: "versions differ in one fleet"
     ) { [([version, Metrics.swiftVersion], 1)] }
-  }
-
-  private func process(
-    _ name: String, _ type: MetricHead.MetricType, _ help: String, read: @escaping @EventLoop () -> Double?
-  ) {
-    observe(name, type, help) { read().map { [([], $0)] } ?? [] }
   }
 
   /// Of the compiler that built this program.

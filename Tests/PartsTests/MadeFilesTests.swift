@@ -1,6 +1,7 @@
 import Program
 import Events
 import Foundation
+import JSON
 import Program
 import Testing
 import Usage
@@ -8,8 +9,8 @@ import Usage
 @testable import Martlet
 @testable import Simulator
 
-/// The files that are made from declarations, whole or between two marks. `make docs` writes them.
-struct MadeFilesTests {
+/// The files that are made from declarations, whole or between two marks. `make docs` writes them, one after the other.
+@Suite(.serialized) struct MadeFilesTests {
   /// Asks the tests to write what they would find different.
   private static let isWriting = ProcessInfo.processInfo.environment["MAKE_DOCS"] == "1"
   private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
@@ -65,9 +66,42 @@ struct MadeFilesTests {
 
   @Test func `the page of events has each type`() throws {
     let rows = EventType.allCases.map { "| `\($0.rawValue)` | \($0.row.when) | \($0.row.members) |" }
-    let table = (["| type | when | members of `data` |", "|---|---|---|"] + rows).joined(separator: "\n")
-    try Self.expect(
-      "docs/events.md", is: try Self.replacing("events", in: try Self.read("docs/events.md"), with: table))
+    try Self.expectTable("events", in: "docs/events.md", "| type | when | members of `data` |", rows)
+  }
+
+  @Test func `the page of jobs has each field of the schema`() throws {
+    let fields = try #require(try JSONValue(parsing: Array(Self.read("docs/job.schema.json").utf8))["properties"])
+    func rows(_ fields: JSONValue?, _ prefix: String = "") -> [String] {
+      (fields?.members ?? []).flatMap { field in
+        let meaning = field.value["description"]?.string ?? ""
+        return ["| `\(prefix)\(field.key)` | \(meaning) |"]
+          + (field.key == "to" ? rows(field.value["properties"], "to.") : [])
+      }
+    }
+    try Self.expectTable("fields", in: "docs/jobs.md", "| field | meaning |", rows(fields))
+  }
+
+  @Test func `the page for watching has each metric`() throws {
+    try Self.expectTable(
+      "metrics", in: "docs/watching.md", "| metric | process | type | meaning | when to worry |", DeclaredMetric.rows())
+  }
+
+  @Test func `the page for watching has each log line of which an operator is told what to do`() throws {
+    #expect(DeclaredLogLine.lacking() == [])
+    try Self.expectTable(
+      "log lines", in: "docs/watching.md", "| level | message | what to do |", DeclaredLogLine.rows())
+  }
+
+  @Test func `the page of keys has each key`() throws {
+    let page = "docs/redis-keys.md"
+    try Self.expectTable("shared keys", in: page, "| key | type | content |", DeclaredKey.rows(areShared: true))
+    try Self.expectTable("keys", in: page, "| key | type | TTL | content |", DeclaredKey.rows(areShared: false))
+  }
+
+  private static func expectTable(_ name: String, in page: String, _ head: String, _ rows: [String]) throws {
+    let line = head.replacing(/[^|]+/, with: "---")
+    let table = ([head, line] + rows).joined(separator: "\n")
+    try expect(page, is: try replacing(name, in: try read(page), with: table))
   }
 
   @Test func `the example of an environment has a line for each setting`() throws {

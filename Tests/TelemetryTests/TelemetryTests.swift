@@ -63,7 +63,7 @@ struct TelemetryTests {
 
   @Test func `a counter that is kept elsewhere is read on each scrape`() {
     let metrics = Metrics()
-    var value = 1
+    var value = 1.0
     metrics.counter("reads_total", help: "Reads.") {
       value += 1
       return value

@@ -36,9 +36,9 @@ _martlet() {
   else
     case $COMP_CWORD:${COMP_WORDS[1]-}:${COMP_WORDS[2]-} in
       *:enqueue:*)
-        words+=' --queue --user --token --instance --activity --channel --app --id --title --subtitle --body --badge --sound
-        --category --thread-id --class --preview --data --payload --live-activity --push-type --priority --collapse-id
-        --ttl --expiration --send-at --dedupe --reply-to --trace --at-most-once --json --dry-run'
+        words+=' --queue --user --token --instance --activity --channel --id --app --title --subtitle --body --badge --sound
+        --category --thread-id --data --payload --live-activity --push-type --priority --collapse-id --expiration
+        --ttl --class --preview --send-at --dedupe --at-most-once --reply-to --trace --json --dry-run'
         ;;
       *:status:*)
         words+=' --watch --interval --json'

@@ -49,7 +49,8 @@ public final class AppClients {
     ClientGauges.register(metrics) { [weak self] in self?.all ?? [] }
     metrics.gauge(
       "martlet_apns_unreachable_gateways", labels: ["gateway"],
-      help: "Keys in use that cannot reach the gateway, for each gateway that one cannot reach."
+      help: "keys in use that cannot reach the gateway, for each gateway that one cannot reach, at most 32",
+      worry: "there is any"
     ) { [weak self] in self?.unreachable.map { ([$0.key], Double($0.value)) } ?? [] }
   }
 

@@ -8,6 +8,7 @@ struct martlet_file {
 };
 
 struct martlet_file martlet_file_openapi_json(void);
+struct martlet_file martlet_file_job_schema_json(void);
 struct martlet_file martlet_file_style_css(void);
 struct martlet_file martlet_file_jobs_css(void);
 struct martlet_file martlet_file_fleet_css(void);

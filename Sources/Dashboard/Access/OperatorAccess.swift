@@ -28,7 +28,9 @@ final class OperatorAccess {
     uses = context.lastUses
     sessions = SessionStore(connection: context.connection)
     let failed = metrics.counters(
-      "martlet_dashboard_auth_failures_total", label: "kind", help: "Failed sign-ins of operators.")
+      "martlet_dashboard_auth_failures_total", label: "kind",
+      help: "failed sign-ins; `kind` is `operator`",
+      worry: "it grows fast: secrets are being guessed")
     _ = failed[Credential.Kind.operator.rawValue]
     failures = FailureLimit(
       configuration.failureLimit, limiter: RateLimiter(connection: context.connection), failures: failed,

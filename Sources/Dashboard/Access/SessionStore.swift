@@ -38,5 +38,8 @@ struct SessionStore {
     _ = try await connection.send(RedisCommand("DEL", SessionStore.key(id)))
   }
 
+  /// | `martlet:{sessions}:<sha256 of the sign-in>` | string | 12 h from the sign-in | JSON of a
+  /// [session](dashboard.md#access): `operator`, `digest` (of the operator's secret), `signedInAt`, `rotatedAt`, and the
+  /// digests of its id (`current`) and of the one before (`previous`) |
   nonisolated static func key(_ id: SessionID) -> String { "martlet:{sessions}:" + SHA256.hex(id.signIn) }
 }

@@ -26,6 +26,8 @@ final class AuditLog {
     }
   }
 
+  /// | `martlet:{audit}:log`, `martlet:{audit}:refused` | stream, about 10,000 entries | none | what operators did, and
+  /// what changed nothing (refused actions, sign-ins, sign-outs): `at`, `operator`, `action`, `subject`, `outcome` |
   nonisolated static let key = "martlet:{audit}:log"
   nonisolated static let refusedKey = "martlet:{audit}:refused"
   /// About this many entries are kept of each stream.
@@ -95,6 +97,7 @@ final class AuditLog {
         DashboardScripts.appendEntry(log: key, most: AuditLog.maximumEntries, fields: RedisList(fields)))
       return true
     } catch {
+      // Operator: The action was carried out. See `reason`.
       log.warn("an action is missing in the audit log of redis", ["reason": .init("\(error)")])
       return false
     }

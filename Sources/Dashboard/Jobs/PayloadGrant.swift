@@ -30,6 +30,8 @@ struct PayloadGrant {
     return value == Array(PayloadGrant.value(id, request.operator).utf8)
   }
 
+  /// | `martlet:{reveals}:<digest>` | string | 5 minutes | the operator who may see the payload of a job, and its id; by
+  /// the SHA-256 of a random word in the address of the page |
   nonisolated private static func key(_ token: String) -> String { "martlet:{reveals}:" + SHA256.hex(token) }
 
   nonisolated private static func value(_ id: String, _ operator: Operator) -> String { "\(`operator`.name) \(id)" }

@@ -42,10 +42,13 @@ public final class Dashboard {
       DashboardSite(context, access), on: listener,
       metrics: RequestMetrics(
         requests: metrics.counters(
-          "martlet_dashboard_requests_total", labels: RequestMetrics.labels,
-          help: "Answered requests for pages of the dashboard."),
+          "martlet_dashboard_requests_total", labels: ["method", "route", "status"],
+          help: "requests for pages of the [dashboard](dashboard.md); `route` is `none` for an unknown path",
+          worry: "`5..` grows"),
         durations: metrics.histogram(
-          "martlet_dashboard_request_seconds", help: "Time from a complete request for a page to its answer.")),
+          "martlet_dashboard_request_seconds",
+          help: "time from a complete request to its page",
+          worry: "it is above 1 s")),
       log: log)
   }
 

@@ -28,6 +28,8 @@ struct FormToken {
     _ = try? await connection.send(DashboardScripts.releaseForm(form: key, request: request))
   }
 
+  /// | `martlet:{forms}:<sha256>` | string | 24 h | a form of the dashboard that was sent, so that it is not carried out
+  /// twice |
   private func key(_ form: [(name: String, value: String)]) -> String? {
     guard form.contains(where: { $0.name == FormToken.field && !$0.value.isEmpty }) else { return nil }
     let content = form.map { "\($0.name.utf8.count):\($0.name)\($0.value.utf8.count):\($0.value)" }.joined()

@@ -31,5 +31,6 @@ struct Notices {
     return value["kind"]?.string == ActionOutcome.Kind.done.rawValue ? .done(message) : .refused(message)
   }
 
+  /// | `martlet:{notices}:<id>` | string | 5 min | JSON: what an action did, for the page that follows it |
   private func key(_ id: String) -> String { "martlet:{notices}:" + id }
 }

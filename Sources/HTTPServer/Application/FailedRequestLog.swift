@@ -23,6 +23,7 @@ package final class FailedRequestLog {
     let warning =
       warnings[route]
       ?? ThrottledWarning(interval: interval) { [log] requests, reason in
+        // Operator: Redis refused it. See `reason`.
         log.warn("a request failed", ["route": .init(route), "requests": .init(requests), "reason": .init(reason)])
       }
     warnings[route] = warning

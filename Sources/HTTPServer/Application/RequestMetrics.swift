@@ -8,13 +8,11 @@ public struct RequestMetrics {
   private let requests: LabelledCounterFamily
   private let durations: Histogram
 
-  /// The labels of `requests` are ``labels``.
+  /// The labels of `requests` are `method`, `route` and `status`, in this order.
   public init(requests: LabelledCounterFamily, durations: Histogram) {
     self.requests = requests
     self.durations = durations
   }
-
-  public static let labels = ["method", "route", "status"]
 
   @EventLoop
   func count<Endpoint>(_ request: RoutedRequest<Endpoint>, status: Int, since start: UInt64) {

@@ -49,6 +49,7 @@ final class DashboardService: Service {
       case .open(let message): throw CommandError.refused(message)
       // Deliveries must not depend on a port that nobody asked for.
       case .server(let error) where !isAlone && !settings.isAddressSet:
+        // Operator: Follow `fix`. Deliveries do not depend on it.
         log.warn(
           "the dashboard is not served",
           [

@@ -73,6 +73,7 @@ final class ServedApps {
 
   private func use(_ reading: Reading) {
     for fault in reading.keyFaults {
+      // Operator: Follow `fix`. `setting` names the file.
       log.error(
         "the key of APNs cannot be read again; the one in use stays",
         ["setting": .init(fault.place), "seen": .init(fault.seen), "fix": .init(ServedApps.fix(fault))])
@@ -96,6 +97,7 @@ final class ServedApps {
 
   private func report(_ faults: [InvalidValue], path: String) {
     for fault in faults.prefix(ServedApps.maximumLogged) {
+      // Operator: Follow `fix`. `place` is the place in the file.
       log.error(
         "the file of the apps is invalid; the apps in use stay",
         [
@@ -104,6 +106,7 @@ final class ServedApps {
         ])
     }
     guard faults.count > ServedApps.maximumLogged else { return }
+    // Operator: Follow `fix`. `place` is the place in the file.
     log.error(
       "the file of the apps has more faults",
       ["count": .init(faults.count - ServedApps.maximumLogged), "fix": "martlet doctor lists them"])

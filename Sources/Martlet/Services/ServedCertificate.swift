@@ -24,8 +24,10 @@ final class ServedCertificate {
     self.log = log
     metrics.gauge(
       "martlet_http_certificate_expiry_timestamp_seconds",
-      help: "When the certificate that the HTTP API serves expires, in unix seconds."
-    ) { [weak self] in Int(self?.current.expiry ?? 0) }
+      help: "when the [TLS](operations.md#tls) certificate in use expires, in unix seconds",
+      worry: "it is less than 14 days ahead: renewal does not work"
+    ) { [weak self] in Double(self?.current.expiry ?? 0) }
+    // Operator: Nothing. `expires` is the end of the certificate.
     log.info("TLS certificate in use", ServedCertificate.fields(certificate))
     warn()
   }
@@ -59,6 +61,7 @@ final class ServedCertificate {
   }
 
   private func report(_ fault: InvalidValue) {
+    // Operator: Follow `fix`. `setting` and `error` name the file.
     log.error(
       "TLS certificate cannot be replaced; the one in use stays",
       [
@@ -73,10 +76,12 @@ final class ServedCertificate {
     switch current.validity(at: Clock.unixMilliseconds / 1000) {
     case .valid: break
     case .expired:
+      // Operator: [Renew](operations.md#tls) it, then send SIGHUP.
       log.warn(
         "TLS certificate has expired: clients refuse it",
         ["expires": .init(ServedCertificate.date(current.expiry)), "fix": .init(fix)])
     case .notYet:
+      // Operator: Check the clock.
       log.warn(
         "TLS certificate is not valid yet: clients refuse it",
         ["starts": .init(ServedCertificate.date(current.start)), "fix": .init("check the clock, or \(fix)")])

@@ -100,12 +100,14 @@ final class SidecarService: Service {
 
   func start() throws {
     if settings.service.redis == nil {
+      // Operator: Set `REDIS_URL` for the sidecar.
       log.warn(
         "Redis is not configured: nothing can be registered",
         ["missing": .init(settings.sidecar.missingRedisVariables.joined(separator: ","))])
     }
     let isPolling = settings.gateway.configuration == nil && settings.apps == nil
     if isAlone {
+      // Operator: Check that it is the mode you want, not `APNs push notifications enabled`.
       log.info(isPolling ? "APNs not configured: polling-only mode" : "APNs push notifications enabled")
     }
     if isPolling {

@@ -28,6 +28,7 @@ final class MatrixAPI: HTTPAPI {
     self.apps = apps
     self.context = context
     unknownApps = ThrottledWarning { [log = context.log] count, id in
+      // Operator: If `appId` is an app of yours, follow `fix`: homeservers delete these pushers.
       log.warn(
         "pushers of Matrix were rejected, because no app has their app_id",
         [
@@ -47,6 +48,7 @@ final class MatrixAPI: HTTPAPI {
       self.apps = apps
       return context.log.info("apps of Matrix read again", ["path": .init(path)])
     }
+    // Operator: Follow `fix`. `place` is the place in the file, `faults` the number of faults.
     context.log.error(
       "the file of the apps of Matrix is invalid; the apps in use stay",
       [

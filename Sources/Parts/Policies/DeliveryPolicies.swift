@@ -20,7 +20,8 @@ final class DeliveryPolicies: Gate {
     isSending = context.clients != nil
     log = context.log
     decisions = context.metrics.counters(
-      "martlet_policy_decisions_total", label: "decision", help: "Decisions of delivery policies.")
+      "martlet_policy_decisions_total", label: "decision",
+      help: "decisions of delivery policies: `send`, `deferred`, or the reason of a suppression")
     // A counter that is absent until it is needed has no increase when it appears.
     for decision in ["send", "deferred"] + SuppressionReason.allCases.map(\.rawValue) { _ = decisions[decision] }
   }

@@ -52,6 +52,8 @@ struct PolicyState: Sendable, Equatable {
 
 /// The Redis keys of delivery policies.
 enum PolicyKeys {
-  /// A string with a TTL: the ``PolicyState`` of an instance.
+  /// ``PolicyState``:
+  /// | `martlet:{policy}:<policy>:<instance>` | string | as long as a rule needs it | JSON: `grants` (jobs that were
+  /// allowed: `job`, `class`, `at`) and `held` (`job`, `until`) |
   static func state(_ policy: String, instance: String) -> String { "martlet:{policy}:\(policy):\(instance)" }
 }

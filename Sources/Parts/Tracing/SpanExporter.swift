@@ -113,6 +113,8 @@ final class SpanExporter {
 
   private func failed(_ reason: String, _ fix: String) {
     if failures == 0 {
+      // Operator: See `error`, `fix`, and the collector at `url`. Pushes are not affected. `the collector of
+      // traces accepts spans again` ends it.
       log.warn(
         "the collector of traces does not accept spans; those that do not fit are dropped",
         ["url": .init(configuration.origin), "error": .init(reason), "fix": .init(fix)])
@@ -153,7 +155,12 @@ struct SpanMetrics {
 
   init(_ metrics: Metrics) {
     let family = metrics.counters(
-      "martlet_spans_total", label: "outcome", help: "Spans that the collector accepted, and those that were dropped.")
+      "martlet_spans_total", label: "outcome",
+      help: """
+        [spans](#tracing) that the collector accepted (`exported`), and those that were `dropped` because it \
+        refused them or did not take them in time
+        """,
+      worry: "`dropped` grows: see the log")
     exported = family["exported"]
     dropped = family["dropped"]
   }

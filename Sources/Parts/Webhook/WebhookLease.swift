@@ -94,9 +94,12 @@ struct WebhookLease {
 
 /// In the hash slot of `push:events`.
 enum WebhookKeys {
-  /// String with a TTL: the worker that sends the events.
+  /// | `martlet:{push:events}:sender` | string | 15 s | the worker that sends the [webhook](events.md#webhook) |
   static let sender = "martlet:{push:events}:sender"
 
-  /// String: ``WebhookState``.
+  /// ``WebhookState``:
+  /// | `martlet:{push:events}:webhook` | string | none | JSON: `cursor` (id of the last event that the receiver has
+  /// accepted), `position` (number of events up to it), `batch` (the one that is being sent: `first`, `last`, `count`),
+  /// `delivered`, `lost`, `gap`, and while it fails `failure`: `since`, `attempts`, `nextAttemptAt`, `answer`, `paused` |
   static let state = "martlet:{push:events}:webhook"
 }

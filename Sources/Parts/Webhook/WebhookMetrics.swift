@@ -3,7 +3,6 @@ import Telemetry
 
 /// The metrics of the webhook. Only the worker that sends has values other than 0.
 @EventLoop
-
 final class WebhookMetrics {
   let delivered: Counter
   let failures: Counter
@@ -13,17 +12,29 @@ final class WebhookMetrics {
 
   init(_ metrics: Metrics) {
     delivered = metrics.counter(
-      "martlet_webhook_events_delivered_total", help: "Events that the webhook has accepted.")
+      "martlet_webhook_events_delivered_total",
+      help: "events that the webhook has accepted",
+      worry: "it stops growing while `martlet_events_total` grows")
     failures = metrics.counter(
-      "martlet_webhook_failures_total", help: "Requests to the webhook that were not accepted.")
+      "martlet_webhook_failures_total",
+      help: "requests to the webhook that were not accepted",
+      worry: "it grows")
     lost = metrics.counter(
       "martlet_webhook_events_lost_total",
-      help: "Events that were deleted from push:events before the webhook accepted them.")
+      help: "events deleted from the stream before the webhook accepted them",
+      worry: "it is above 0")
     metrics.gauge(
-      "martlet_webhook_lag_seconds", help: "Age of the oldest event that the webhook has not accepted; 0 without one."
-    ) { [weak self] in self?.lag() ?? 0 }
+      "martlet_webhook_lag_seconds",
+      help: """
+        age of the oldest event of the batch that the webhook has not accepted; 0 without one, and of workers \
+        that do not send
+        """,
+      worry: "it is above 60"
+    ) { [weak self] in Double(self?.lag() ?? 0) }
     metrics.gauge(
-      "martlet_webhook_paused", help: "1 if the webhook is tried only every 15 minutes, because it kept failing."
+      "martlet_webhook_paused",
+      help: "1 if the webhook kept failing and is tried every 15 minutes only",
+      worry: "it is 1"
     ) { [weak self] in self?.isPaused() == true ? 1 : 0 }
   }
 }

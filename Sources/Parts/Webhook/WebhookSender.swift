@@ -200,8 +200,10 @@ final class WebhookSender: Service {
     let url = Log.Field(configuration.origin)
     switch notice {
     case .failing(let answer):
+      // Operator: See `answer`. Nothing, unless it lasts.
       log.warn("the webhook does not accept events; they are sent again", ["url": url, "answer": .init(answer)])
     case .paused(let answer):
+      // Operator: Follow `fix`. `answer` is what the receiver said. `the webhook accepts events again` ends it.
       log.error(
         "the webhook is paused: it is tried every 15 minutes, and events wait in push:events",
         ["url": url, "answer": .init(answer), "fix": .init(WebhookState.fix)])
@@ -209,15 +211,21 @@ final class WebhookSender: Service {
       log.info("the webhook accepts events again", ["url": url, "seconds": .init(time / 1000)])
     case .lost(let count):
       metrics.lost.increment(by: Int(clamping: count ?? 0))
+      // Operator: The receiver has not got them: let it read the devices anew.
       log.error(
         "events were deleted from push:events before the webhook accepted them",
         ["url": url, "events": count.map { .init($0) } ?? "unknown"])
     case .rewound:
+      // Operator: After a failover or a restart of Redis. Events of the last moments may be sent twice, and some
+      // may be lost with the changes that they told about: [Durability](operations.md#durability).
       log.warn(
         "Redis has lost its latest changes: the webhook continues where Redis knows it to be", ["url": url])
     case .restarted:
+      // Operator: Find who has deleted it. Events that were not sent are lost: let the receiver read the devices
+      // anew.
       log.warn("push:events was deleted: the webhook sends it from its new beginning", ["url": url])
     case .skipped(let count):
+      // Operator: Find what else writes to `push:events`.
       log.warn("entries of push:events that are not events were skipped", ["entries": .init(count)])
     }
   }

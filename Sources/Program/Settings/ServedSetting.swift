@@ -36,6 +36,7 @@ package final class ServedSetting<Value: Equatable> {
     var reader = EnvironmentReader(values)
     let value = read(&reader)
     for fault in reader.faults {
+      // Operator: Follow `fix`. `setting` names the file.
       log.error(
         "a file cannot be read again; what is in use stays",
         [

@@ -18,7 +18,11 @@ public final class ControlWatch {
   init(queues: [QueueKeys], metrics: Metrics) {
     self.queues = queues
     states = queues.map { _ in nil }
-    metrics.gauge("martlet_queue_paused", labels: ["queue"], help: "1 while an operator has paused the queue.") {
+    metrics.gauge(
+      "martlet_queue_paused", labels: ["queue"],
+      help: "1 while an operator has [paused](explaining.md#control) the queue",
+      worry: "it stays 1"
+    ) {
       [weak self] in self?.samples ?? []
     }
   }

@@ -55,15 +55,29 @@ public final class MemoryWatch {
     lifetime = timeToLive
     longestLifetime = timeToLive
     omissions = metrics.counter(
-      "martlet_records_left_out_total", help: "Records not written because Redis was short of memory.")
-    metrics.gauge("martlet_redis_memory_used_bytes", help: "Bytes that the fullest server of Redis uses.") {
-      [weak self] in Int(clamping: self?.fullest?.used ?? 0)
+      "martlet_records_left_out_total",
+      help: "records not written because Redis was [short of memory](operations.md#when-redis-is-short-of-memory)",
+      worry: "it grows: raise `maxmemory`")
+    metrics.gauge(
+      "martlet_redis_memory_used_bytes",
+      help: "what the fullest server of Redis uses",
+      worry: "it nears the maximum"
+    ) {
+      [weak self] in Double(self?.fullest?.used ?? 0)
     }
-    metrics.gauge("martlet_redis_memory_maximum_bytes", help: "The maxmemory of that server; 0 without one.") {
-      [weak self] in Int(clamping: self?.fullest?.maximum ?? 0)
+    metrics.gauge(
+      "martlet_redis_memory_maximum_bytes",
+      help: "the `maxmemory` of that server; 0 without one",
+      worry: "it is 0"
+    ) {
+      [weak self] in Double(self?.fullest?.maximum ?? 0)
     }
-    metrics.gauge("martlet_record_lifetime_seconds", help: "How long the record of an accepted job lives at present.") {
-      [weak self] in Int(clamping: (self?.lifetime.milliseconds ?? 0) / 1000)
+    metrics.gauge(
+      "martlet_record_lifetime_seconds",
+      help: "how long the record of an accepted job lives at present",
+      worry: "it is shorter than you need: raise `MARTLET_RECORD_MEMORY` or `maxmemory`"
+    ) {
+      [weak self] in Double((self?.lifetime.milliseconds ?? 0) / 1000)
     }
   }
 
@@ -197,6 +211,7 @@ public final class MemoryWatch {
   private func warnOfFailure(_ error: RedisError) {
     guard error.isRefusal, !isRefused else { return }
     isRefused = true
+    // Operator: Allow `INFO` to the worker's user of Redis.
     log.warn(
       "Redis does not tell how much memory it uses: records live for MARTLET_RESULT_TTL, also if they fill it",
       ["error": .init("\(error)"), "fix": "allow INFO"])
@@ -223,6 +238,8 @@ public final class MemoryWatch {
     counters.isSuspended = next == .full
     let summary = report?.summary ?? ""
     if isWorse {
+      // Operator: See `memory` and `fix`: [When Redis is short of
+      // memory](operations.md#when-redis-is-short-of-memory). `Redis has more room again` ends it.
       log.warn("Redis is short of memory", ["memory": .init(summary), "fix": .init(MemoryReport.fix)])
     } else {
       log.info("Redis has more room again", ["memory": .init(summary)])

@@ -57,6 +57,7 @@ final class RecordSweep {
         idleUntil = Clock.monotonicNanoseconds + RecordSweep.idlePause.unsignedNanoseconds
       }
     } catch {
+      // Operator: See `error`: the worker's user of Redis lacks a [right](redis.md#new-rights).
       log.warn("Redis is short of memory, and making room failed", ["error": .init("\(error)")])
     }
   }

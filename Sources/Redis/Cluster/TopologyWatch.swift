@@ -72,6 +72,7 @@ final class TopologyWatch {
       onTopology?(topology)
     case .failure(let error):
       if reasons.tells("\(error)", at: Clock.monotonicNanoseconds) {
+        // Operator: See `reason`. Start the servers, or correct `REDIS_URL`. `the cluster answers again` ends it.
         log.warn(
           "the cluster is not reachable; trying again until it is",
           ["cluster": .init(endpoint.summary), "reason": .init("\(error)")])
@@ -87,6 +88,7 @@ final class TopologyWatch {
     uncovered = ranges
     guard !ranges.isEmpty else { return log.info("every slot of the cluster has a server again") }
     let list = ranges.prefix(8).map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
+    // Operator: Follow `fix`. `every slot of the cluster has a server again` ends it.
     log.error(
       "slots of the cluster have no server: their keys cannot be reached",
       ["slots": .init(list), "fix": "redis-cli --cluster check, then --cluster fix"])

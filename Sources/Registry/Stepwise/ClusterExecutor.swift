@@ -125,6 +125,8 @@ final class ClusterExecutor: DeviceExecutor {
       do throws(RedisError) {
         let count = try await repair(after: ClusterExecutor.overdueSeconds)
         if count > 0 {
+          // Operator: On a cluster, a process died or a server failed in the middle of a registration. Nothing
+          // is lost.
           log.info("completed changes to devices that other processes had begun", ["devices": .init(count)])
         }
       } catch {

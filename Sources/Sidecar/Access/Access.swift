@@ -20,7 +20,9 @@ package final class Access {
     uses = LastUses(connection: backend.connection)
     limiter = RateLimiter(connection: backend.connection)
     let failed = metrics.counters(
-      "martlet_auth_failures_total", label: "kind", help: "Failed authentications of users, API keys and instances.")
+      "martlet_auth_failures_total", label: "kind",
+      help: "failed authentications by kind of credential: `user`, `key`, `instance`",
+      worry: "it grows fast: secrets are being guessed")
     for kind in Credential.Kind.ofAPIs { _ = failed[kind.rawValue] }
     failures = FailureLimit(configuration.failureLimit, limiter: limiter, failures: failed, log: log)
   }

@@ -95,6 +95,7 @@ final class BackupFallback {
       try await importBackup(path)
       isImported = true
     } catch {
+      // Operator: Check `MARTLET_PUSH_SERVER_BACKUP`; it is tried again with a later request.
       log.error("the backup cannot be imported", ["path": .init(path), "reason": .init("\(error)")])
     }
     let end = isImported ? State.done : .failed(at: Clock.monotonicNanoseconds)
@@ -102,6 +103,7 @@ final class BackupFallback {
       try await claim.finish(isDone: isImported)
     } catch {
       // Another process may then import the file again, which changes nothing.
+      // Operator: Check `MARTLET_PUSH_SERVER_BACKUP`; it is tried again with a later request.
       log.warn("the end of the backup's import could not be recorded in redis", ["error": .init("\(error)")])
     }
     state = end

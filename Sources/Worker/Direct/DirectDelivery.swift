@@ -37,6 +37,7 @@ package struct DirectDelivery {
     case .success(let count): return DirectReport(results: results, staleRemoved: count)
     case .failure(let error):
       // The next push finds the tokens stale again.
+      // Operator: Nothing, unless it repeats.
       log.warn("stale tokens could not be removed", ["error": .init("\(error)")])
       return DirectReport(results: results, staleRemoved: 0)
     }

@@ -51,6 +51,7 @@ final class LearnedEnvironments {
         "learned the environment of a device",
         ["token": .init(token), "environment": .init(accepted.environment.rawValue)])
     }
+    // Operator: Let the app register with the environment of its build.
     log.info(
       "a device was registered with the wrong environment, which is corrected",
       [

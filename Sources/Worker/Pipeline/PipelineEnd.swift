@@ -228,6 +228,7 @@ extension Pipeline {
   /// keys are at fault.
   private func ownersUnknown(of delivery: Delivery, _ outcome: JobOutcome, _ error: RedisError) {
     guard error.isOfThisCommand else { return settle(delivery, as: .postponed(because: "\(error)")) }
+    // Operator: Another program writes the keys of its tokens. `error` names the key.
     context.log.warn(
       "a job ended without notification records: the owners of its tokens could not be read",
       ["id": .init(delivery.id), "error": .init("\(error)"), "trace": .init(delivery.job.trace?.text)])

@@ -15,15 +15,26 @@ final class PipelineMetrics {
 
   init(_ metrics: Metrics) {
     let family = metrics.counters(
-      "martlet_jobs_total", label: "status", help: "Attempts at jobs by the status in which they ended.")
+      "martlet_jobs_total", label: "status",
+      help: "attempts at jobs, by the [status](jobs.md#records) in which they ended",
+      worry: "`failed`, `dead` or `retrying` grow faster than usual")
     jobs = JobStatus.allCases.map { family[$0.rawValue] }
     postponements = metrics.counters(
       "martlet_jobs_put_off_total", label: "app",
-      help: "Jobs put off because APNs answers slowly for their app; configured apps, else other.")
+      help: """
+        jobs that went back to Redis for a while, because APNs is slow for their app; each also counts as \
+        `retrying`
+        """,
+      worry: "it grows: see `martlet status`")
     queueLatency = metrics.histogram(
-      "martlet_queue_latency_seconds", help: "Time from enqueuedAt or sendAt, whichever is later, to the first claim.",
+      "martlet_queue_latency_seconds",
+      help: "[time that jobs waited](#depth-and-latency) in their queue, for jobs with `enqueuedAt`",
+      worry: "it is longer than your users may wait: add workers",
       bounds: Histogram.waitBounds)
-    jobTime = metrics.histogram("martlet_job_seconds", help: "Time from the claim of a job to its outcome.")
+    jobTime = metrics.histogram(
+      "martlet_job_seconds",
+      help: "time from the claim of a job to the outcome of the attempt",
+      worry: "it grows: compare it with `martlet_apns_push_seconds`")
   }
 
   /// Records how long the job waited in its queue, if its producer set `enqueuedAt` and this is its first attempt.

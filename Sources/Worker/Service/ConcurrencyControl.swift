@@ -53,6 +53,7 @@ final class ConcurrencyControl {
       "app": .init(lane.name), "limit": .init(lane.app.limit), "maximum": .init(permits.maximum),
     ]
     if old == permits.maximum {
+      // Operator: See `app`. Others are not affected. `APNs answers quickly again for an app` ends it.
       log.warn("APNs is slow or was out of reach for an app: fewer of its pushes are sent at once", fields)
     }
     if lane.app.limit == permits.maximum { log.info("APNs answers quickly again for an app", fields) }
@@ -64,6 +65,7 @@ final class ConcurrencyControl {
     permits.setLimit(limit.value)
     if change == .lowered { for lane in lanes.all { lane.restartAnswers() } }
     let fields: KeyValuePairs<String, Log.Field> = ["limit": .init(limit.value), "maximum": .init(limit.maximum)]
+    // Operator: Nothing, unless it lasts: check the network to APNs. `APNs answers quickly again: …` ends it.
     if wasFull { return log.warn("APNs is slow or was out of reach: fewer pushes are sent at once", fields) }
     if limit.value == limit.maximum { log.info("APNs answers quickly again: the limit of pushes is as set", fields) }
   }

@@ -62,6 +62,7 @@ final class DeviceWalk {
           log.info("devices without an app got the default app", ["app": .init(app ?? ""), "devices": .init(count)])
         }
       } catch {
+        // Operator: See `error`. Workers try again within an hour.
         log.warn(
           "not all devices could be looked through: jobs do not reach those without an app, and other forms of tokens stay",
           ["app": .init(app ?? ""), "error": .init("\(error)")])

@@ -268,19 +268,40 @@ package final class WorkerService: Service {
 
   private func addGauges() {
     let (permits, connection) = (context.permits, context.connection)
-    metrics.gauge("martlet_pushes_in_flight", help: "Permits taken by pushes, claimed jobs and waiting claims.") {
-      permits.taken
+    metrics.gauge(
+      "martlet_pushes_in_flight",
+      help: """
+        permits taken by pushes, by claimed jobs and by one waiting claim for each queue; the limit is \
+        `martlet_concurrency_limit`
+        """,
+      worry: "it stays at the limit: APNs is slow, or more workers are needed"
+    ) {
+      Double(permits.taken)
     }
-    metrics.gauge("martlet_concurrency_limit", help: "Permits that may be taken at present; fewer while APNs is slow.")
-    {
-      permits.limit
+    metrics.gauge(
+      "martlet_concurrency_limit",
+      help: """
+        permits that may be taken at present: `MARTLET_CONCURRENCY`, fewer [while APNs is \
+        slow](operations.md#when-apns-is-slow-or-out-of-reach)
+        """,
+      worry: "it is below `MARTLET_CONCURRENCY` for minutes"
+    ) {
+      Double(permits.limit)
     }
     AppInstruments.register(in: metrics, context.window)
-    metrics.gauge("martlet_jobs_outstanding", help: "Jobs claimed by this worker that have not ended.") {
-      [weak queue] in queue?.outstanding ?? 0
+    metrics.gauge(
+      "martlet_jobs_outstanding",
+      help: "jobs that this worker has claimed and that have not ended",
+      worry: "it stays high while `martlet_jobs_total` stops growing"
+    ) {
+      [weak queue] in Double(queue?.outstanding ?? 0)
     }
-    metrics.counter("martlet_redis_reconnects_total", help: "Connections to Redis opened after the first one.") {
-      [weak connection] in connection?.reconnects ?? 0
+    metrics.counter(
+      "martlet_redis_reconnects_total",
+      help: "connections to Redis opened after the first one",
+      worry: "it grows steadily"
+    ) {
+      [weak connection] in Double(connection?.reconnects ?? 0)
     }
   }
 }

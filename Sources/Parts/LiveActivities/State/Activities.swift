@@ -51,10 +51,18 @@ final class Activities {
     return count
     """)
 
+  /// | `martlet:starts:<device>` | string | 1 h | how many Live Activities were started on a device, by its `deviceId` and
+  /// user, or a digest of its token |
   private static func count(starts: String) -> RedisCall {
     countScript.call(keys: starts)
   }
 
-  /// The key of the state.
+  /// | `push:activity:<id>` | string, 12 h from the last change | JSON: the newest state of a Live Activity for all devices
+  /// (`all`) and for users with states of their own (`users`, up to 100), each with `job`, `nonce`, `queue`, `isEnd`,
+  /// `shared`, `order`, `timestamp`, `payload`, `priority`, `expiresAt`, `phase` (`open`, `waiting`, `settled`), `since`
+  /// and `reached` (beginnings of tokens); `firstStart`, with the `channel` that updates the activity if there is one;
+  /// `startedAt`; `starts`: the devices on which it was started, up to 1,000; `members`: the users for whom a start was
+  /// sent; `formerStarts`: those of `starts` whose users an earlier version did not keep; `updates`: the unix seconds of
+  /// those in the last minute |
   static func key(_ id: String) -> String { "push:activity:\(id)" }
 }
