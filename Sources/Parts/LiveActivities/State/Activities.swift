@@ -34,7 +34,7 @@ final class Activities {
   /// Counts a start on each device. Passes whether one of them gets more in an hour than it may show; false if Redis does not answer.
   func countStarts(on devices: [String], _ completion: @escaping @EventLoop (_ isTooMany: Bool) -> Void) {
     EventLoop.gather(devices) { device, end in
-      connection.send(Activities.count(starts: "martlet:starts:\(device)"), end)
+      connection.send(Activities.count(starts: Activities.startsKey(device)), end)
     } completion: { counts in
       completion(counts.contains { (try? $0.get().integer).map { $0 > Activities.startsPerHour } ?? false })
     }
@@ -51,8 +51,6 @@ final class Activities {
     return count
     """)
 
-  /// | `martlet:starts:<device>` | string | 1 h | how many Live Activities were started on a device, by its `deviceId` and
-  /// user, or a digest of its token |
   private static func count(starts: String) -> RedisCall {
     countScript.call(keys: starts)
   }
@@ -65,4 +63,8 @@ final class Activities {
   /// sent; `formerStarts`: those of `starts` whose users an earlier version did not keep; `updates`: the unix seconds of
   /// those in the last minute |
   static func key(_ id: String) -> String { "push:activity:\(id)" }
+
+  /// | `martlet:starts:<device>` | string | 1 h | how many Live Activities were started on a device, by its `deviceId` and
+  /// user, or a digest of its token |
+  private static func startsKey(_ device: String) -> String { "martlet:starts:\(device)" }
 }
