@@ -1,3 +1,4 @@
+import JSON
 import Program
 import Testing
 import TestSupport
@@ -10,11 +11,8 @@ struct SecrecyTests {
   private static let marker = "oNlyTheOwnerKnows"
   private static let key = "MIGTAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBHkwdwIBAQQgE7HqoZ\(marker)uZk3Jc0m3q4fG1hP"
 
-  private static let settings =
-    DocumentationTests.settings.sorted() + [
-      "CLAUDIATOR_APNS_KEY_ID", "CLAUDIATOR_APNS_TEAM_ID", "CLAUDIATOR_APNS_KEY_PATH", "CLAUDIATOR_APNS_BUNDLE_ID",
-      "CLAUDIATOR_APNS_SANDBOX",
-    ]
+  private static let declared = Setting.core + Parts.settings
+  private static let settings = declared.flatMap { [$0.name] + $0.aliases } + ["TZ"]
 
   /// Values with secrets in place of valid values.
   private static let shapes = [
@@ -27,14 +25,8 @@ struct SecrecyTests {
     "-----BEGIN EC PRIVATE KEY-----\n\(key)\n-----END EC PRIVATE KEY-----", key.prefix(64) + "\n" + key,
   ]
 
-  private static let secretSettings = [
-    "REDIS_URL", "REDIS_KV_REST_API_URL", "REDIS_KV_REST_API_TOKEN", "REDIS_CA_CERT", "APNS_PRIVATE_KEY",
-    "APNS_KEY_PATH", "APNS_ENDPOINT_OVERRIDE", "APNS_SANDBOX_ENDPOINT_OVERRIDE", "APNS_BROADCAST_ENDPOINT_OVERRIDE",
-    "APNS_CHANNELS_ENDPOINT_OVERRIDE", "APNS_CA_CERT",
-    "CLAUDIATOR_APNS_KEY_PATH", "MARTLET_HTTP_CERT",
-    "MARTLET_HTTP_KEY", "REDIS_CLIENT_CERT", "REDIS_CLIENT_KEY", "OTEL_EXPORTER_OTLP_HEADERS",
-    "OTEL_EXPORTER_OTLP_ENDPOINT", "MARTLET_WEBHOOK_URL", "MARTLET_WEBHOOK_SECRET",
-  ]
+  /// Of these a fault shows no more than a part.
+  private static let secretSettings = declared.filter { $0.kind.quote != .plain }.flatMap { [$0.name] + $0.aliases }
 
   private func texts(_ values: [String: String]) -> [String] {
     var texts: [String] = []

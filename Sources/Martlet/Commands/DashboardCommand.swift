@@ -26,7 +26,7 @@ enum DashboardCommand: Command {
     _ = try CommandLineWords(words, of: self)
     let settings = try DashboardSettings(environment: environment.values)
     guard let configuration = settings.dashboard else {
-      throw CommandError.refused("\(DashboardSettings.setting) is off: set it to host:port, or remove it")
+      throw CommandError.refused("\(Setting.dashboardAddress.name) is off: set it to host:port, or remove it")
     }
     let (metrics, log) = (Metrics(), Log(level: settings.service.logLevel))
     let certificate = ServedCertificate(settings.http, metrics: metrics, log: log)

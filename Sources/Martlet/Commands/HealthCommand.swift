@@ -26,10 +26,10 @@ enum HealthCommand: Command {
 
   static func run(_ words: [String], _ environment: ProcessEnvironment) async throws -> ExitCode {
     let line = try CommandLineWords(words, of: self)
-    let setting = EnvironmentReader(environment.values).string(ServiceSettings.adminSetting)
+    let setting = EnvironmentReader(environment.values).string(Setting.adminAddress.name)
     let text = line.value("address") ?? setting ?? "\(WorkerSettings.defaultAdminAddress)"
     guard text.lowercased() != "off" else {
-      throw CommandError.failed("\(ServiceSettings.adminSetting) is off: nothing can be asked")
+      throw CommandError.failed("\(Setting.adminAddress.name) is off: nothing can be asked")
     }
     let address: HTTPAddress
     do {

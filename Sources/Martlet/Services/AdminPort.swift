@@ -28,7 +28,7 @@ final class AdminPort: Service {
     do {
       try application.start()
     } catch {
-      throw .failed("the admin port: \(error); set \(ServiceSettings.adminSetting) to another address, or to off")
+      throw .failed("the admin port: \(error); set \(Setting.adminAddress.name) to another address, or to off")
     }
   }
 

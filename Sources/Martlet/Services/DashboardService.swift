@@ -54,7 +54,7 @@ final class DashboardService: Service {
           "the dashboard is not served",
           [
             "reason": .init("\(error)"),
-            "fix": .init("set \(DashboardSettings.setting) to another address, or to off"),
+            "fix": .init("set \(Setting.dashboardAddress.name) to another address, or to off"),
           ])
       case .server(let error): throw error
       }

@@ -33,7 +33,7 @@ final class ServedApps {
       var reader = EnvironmentReader(values)
       let gateway = APNsSettings.read(&reader, isPartAllowed: true)
       (key, keyFaults) = (gateway.configuration, reader.faults)
-      guard let path = reader.path(AppsFile.setting) else { return }
+      guard let path = reader.text(.apps) else { return }
       let file = AppsFile(path: path, defaultEnvironment: gateway.defaultEnvironment, beside: key)
       let (apps, faults) = file.read()
       self.apps = (path, apps, faults)
@@ -58,7 +58,7 @@ final class ServedApps {
   }
 
   private static func isInFile(_ reader: EnvironmentReader) -> Bool {
-    if APNsSettings.namesFile(reader) || reader.string(AppsFile.setting) != nil { return true }
+    if APNsSettings.namesFile(reader) || reader.string(Setting.apps.name) != nil { return true }
     return reader.string("APNS_CA_CERT").map { !$0.contains("-----BEGIN") } ?? false
   }
 
@@ -101,7 +101,7 @@ final class ServedApps {
       log.error(
         "the file of the apps is invalid; the apps in use stay",
         [
-          "setting": .init(AppsFile.setting), "path": .init(ValueQuote.text(path, as: .path)),
+          "setting": .init(Setting.apps.name), "path": .init(ValueQuote.text(path, as: .path)),
           "place": .init(fault.place), "seen": .init(fault.seen), "fix": .init(ServedApps.fix(fault)),
         ])
     }

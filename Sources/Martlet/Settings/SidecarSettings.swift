@@ -26,7 +26,7 @@ package struct SidecarSettings {
   /// Reads the settings of a sidecar. Throws every fault at once.
   init(environment values: [String: String]) throws(ConfigurationFaults) {
     var reader = EnvironmentReader(ProcessEnvironment(values, settingsOfParts: Parts.settings))
-    let address = reader.address("MARTLET_HTTP_ADDRESS", default: SidecarSettings.defaultAddress)
+    let address = reader.address(.httpAddress, default: SidecarSettings.defaultAddress)
     http = ListenerSettings(&reader, address: address)
     service = ServiceSettings(&reader, adminAddress: SidecarSettings.defaultAdminAddress, isRedisRequired: false)
     sidecar = SidecarConfiguration(listener: http.listener)
@@ -40,9 +40,9 @@ package struct SidecarSettings {
     sidecar.originPolicy = SidecarSettings.readOriginPolicy(&reader)
     sidecar.sendConcurrency = reader.integer(.sendConcurrency)
     sidecar.lookupConcurrency = reader.integer(.lookupConcurrency)
-    sidecar.isBroadcastOpen = reader.boolean("MARTLET_PUSH_SERVER_OPEN")
+    sidecar.isBroadcastOpen = reader.boolean(.broadcastIsOpen)
     if sidecar.isBroadcastOpen {
-      sidecar.openDoors.append(.init("MARTLET_PUSH_SERVER_OPEN", "register tokens and push to an app"))
+      sidecar.openDoors.append(.init(Setting.broadcastIsOpen.name, "register tokens and push to an app"))
     }
     sidecar.version = Version.current
     sidecar.backupPath = SidecarSettings.readBackupPath(&reader)
@@ -58,19 +58,19 @@ package struct SidecarSettings {
   private static func readOriginPolicy(_ reader: inout EnvironmentReader) -> OriginPolicy {
     var policy = OriginPolicy()
     policy.environment = reader.choice(.policyEnvironment)
-    policy.allowedOrigins = reader.list("MARTLET_ALLOWED_ORIGINS")
-    policy.previewHostPrefixes = reader.list("MARTLET_PREVIEW_HOST_PREFIXES")
-    policy.trustedHostSuffixes = reader.list("MARTLET_TRUSTED_HOST_SUFFIXES")
+    policy.allowedOrigins = reader.list(.allowedOrigins)
+    policy.previewHostPrefixes = reader.list(.previewHostPrefixes)
+    policy.trustedHostSuffixes = reader.list(.trustedHostSuffixes)
     for origin in policy.allowedOrigins where !OriginPolicy.isOrigin(origin) {
       reader.report(
-        "MARTLET_ALLOWED_ORIGINS", wrong: origin,
+        Setting.allowedOrigins.name, wrong: origin,
         expected: "https://host[:port] without a path, separated by commas")
     }
     return policy
   }
 
   private static func readBackupPath(_ reader: inout EnvironmentReader) -> String? {
-    reader.value("MARTLET_PUSH_SERVER_BACKUP", as: .path, expected: "the path of a backup.json") { path in
+    reader.value(.backup, expected: "the path of a backup.json") { path in
       // An import reads - from stdin.
       path != "-" && !path.contains("://") && !path.contains(where: \.isNewline) ? path : nil
     }

@@ -41,7 +41,7 @@ extension WorkerConfiguration {
     maximumAttempts = reader.integer(.maximumAttempts)
     results = reader.choice(.results)
     resultTimeToLive = reader.duration(.resultLifetime)
-    recordMemory = reader.memory("MARTLET_RECORD_MEMORY", default: recordMemory)
+    recordMemory = reader.memory(.recordMemory)
     notifications = reader.choice(.notifications)
     writesEvents = service.writesEvents
     TimeZoneSetting.check(&reader)

@@ -3,6 +3,7 @@ import EventLoop
 import HTTPServer
 import Jobs
 import JSON
+import Program
 import PushModel
 import Redis
 import Registry
@@ -52,7 +53,7 @@ final class MatrixAPI: HTTPAPI {
     context.log.error(
       "the file of the apps of Matrix is invalid; the apps in use stay",
       [
-        "setting": .init(MatrixFile.setting), "path": .init(path), "place": .init(fault.place),
+        "setting": .init(MatrixPart.file.name), "path": .init(path), "place": .init(fault.place),
         "seen": .init(fault.seen), "faults": .init(faults.count),
         "fix": .init("expected \(fault.expected); then send SIGHUP again"),
       ])

@@ -5,7 +5,6 @@ import Sidecar
 
 /// The file of `MARTLET_MATRIX`: `{"apps":{"<app_id>":{"bundleId","environment"?}}}`, described in docs/http/matrix-api.md.
 struct MatrixFile: Sendable {
-  static let setting = "MARTLET_MATRIX"
   private static let maximumBytes = 1024 * 1024
   private static let patternCount = 1...1000
   private static let form = #"{"apps":{"<app_id>":{"bundleId":"…"}}}"#
@@ -18,14 +17,14 @@ struct MatrixFile: Sendable {
 
   /// Nil if the setting is absent.
   init?(_ reader: inout EnvironmentReader) {
-    guard let path = reader.path(MatrixFile.setting) else { return nil }
+    guard let path = reader.text(MatrixPart.file) else { return nil }
     self.path = path
   }
 
   /// Reads the file and reports every fault.
   func read(_ reader: inout EnvironmentReader) -> MatrixApps {
     let (apps, faults) = read()
-    reader.report(MatrixFile.setting, path, faults)
+    reader.report(MatrixPart.file.name, path, faults)
     return apps
   }
 

@@ -4,22 +4,17 @@ import Program
 
 /// The settings of the export of spans, by the names that OpenTelemetry gives them.
 enum TracingSettings {
-  private static let endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
-  private static let headers = "OTEL_EXPORTER_OTLP_HEADERS"
-  private static let serviceName = "OTEL_SERVICE_NAME"
-  private static let ratio = "OTEL_TRACES_SAMPLER_ARG"
-
   /// Returns nil without an endpoint, or with faults.
   static func read(_ reader: inout EnvironmentReader) -> TracingConfiguration? {
     let headers = readHeaders(&reader)
     let share = "a number from 0 to 1, the share of the jobs without a trace"
-    let ratio = reader.value(TracingSettings.ratio, expected: share) { $0.number(in: 0...1) }
+    let ratio = reader.value(TracingPart.ratio, expected: share) { $0.number(in: 0...1) }
     let address = "http://host:port or https://host:port, without a query"
-    guard let url = reader.value(endpoint, as: .url, expected: address, { isEndpoint($0) ? $0 : nil }) else {
+    guard let url = reader.value(TracingPart.endpoint, expected: address, { isEndpoint($0) ? $0 : nil }) else {
       return nil
     }
     return TracingConfiguration(
-      endpoint: url, headers: headers, serviceName: reader.string(serviceName) ?? "martlet",
+      endpoint: url, headers: headers, serviceName: reader.text(TracingPart.serviceName) ?? "martlet",
       serviceVersion: Version.current, ratio: ratio ?? 0)
   }
 
@@ -34,11 +29,12 @@ enum TracingSettings {
 
   /// `name=value,name=value`; the values may have percent escapes.
   private static func readHeaders(_ reader: inout EnvironmentReader) -> [TracingConfiguration.Header] {
-    guard let value = reader.secret(headers) else { return [] }
+    guard let value = reader.text(TracingPart.headers) else { return [] }
     var found: [TracingConfiguration.Header] = []
     for part in value.split(separator: ",") {
       guard let header = header(part) else {
-        reader.report(headers, wrong: value, expected: "name=value, several of them separated by commas")
+        reader.report(
+          TracingPart.headers.name, wrong: value, expected: "name=value, several of them separated by commas")
         return []
       }
       found.append(header)

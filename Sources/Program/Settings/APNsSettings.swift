@@ -13,21 +13,14 @@ package struct APNsSettings {
   package var missing: [String] = []
 
   private static let claudiatorPrefix = "CLAUDIATOR_"
-  /// Other names of settings, by precedence.
-  private static let aliases = [
-    "APNS_KEY_ID": ["CLAUDIATOR_APNS_KEY_ID", "keyId"], "APNS_TEAM_ID": ["CLAUDIATOR_APNS_TEAM_ID", "teamId"],
-    "APNS_KEY_PATH": ["CLAUDIATOR_APNS_KEY_PATH"], "APNS_BUNDLE_ID": ["CLAUDIATOR_APNS_BUNDLE_ID"],
-    "APNS_USE_SANDBOX": ["CLAUDIATOR_APNS_SANDBOX"],
-  ]
   private static let claudiatorBundleID = "com.claudiator.app"
   /// The key file of the push server in the working directory.
   private static let pushServerKeyPath = "apns_push_key.p8"
 
   /// Returns the setting that `alias` is another name of.
-  package static func name(of alias: String) -> String? { aliases.first { $0.value.contains(alias) }?.key }
-
-  /// A setting and its other names, by precedence.
-  private static func names(_ name: String) -> [String] { [name] + (aliases[name] ?? []) }
+  package static func name(of alias: String) -> String? {
+    Setting.core.first { $0.aliases.contains(alias) }?.name
+  }
 
   /// Whether the key is in a file.
   package static func namesFile(_ reader: EnvironmentReader) -> Bool {
@@ -46,13 +39,10 @@ package struct APNsSettings {
     var hasText: Bool
 
     init(_ reader: inout EnvironmentReader) {
-      id = reader.first(of: APNsSettings.names("APNS_KEY_ID"))
-      team = reader.first(of: APNsSettings.names("APNS_TEAM_ID"))
-      hasText = reader.secret("APNS_PRIVATE_KEY") != nil
-      for name in APNsSettings.names("APNS_KEY_PATH") {
-        guard let value = reader.path(name), path == nil else { continue }
-        path = (name, value)
-      }
+      id = reader.named(.keyID)
+      team = reader.named(.teamID)
+      hasText = reader.text(.privateKey) != nil
+      path = reader.named(.keyPath)
       if isOfPushServer, path == nil, !hasText { path = (pushServerKeyPath, pushServerKeyPath) }
     }
 
@@ -60,7 +50,7 @@ package struct APNsSettings {
     var isOfPushServer: Bool { id?.name == "keyId" && team?.name == "teamId" }
 
     func text(_ reader: inout EnvironmentReader) -> String? {
-      if hasText { return reader.pem("APNS_PRIVATE_KEY", isSecret: true) }
+      if hasText { return reader.pem(.privateKey) }
       return path.flatMap { reader.file($0.name, path: $0.value) }
     }
   }
@@ -69,19 +59,17 @@ package struct APNsSettings {
   package static func read(_ reader: inout EnvironmentReader, isPartAllowed: Bool = false) -> APNsSettings {
     var settings = APNsSettings()
     let key = Key(&reader)
-    let bundleID = reader.first(of: names("APNS_BUNDLE_ID"))
-    settings.bundleID = bundleID.flatMap {
-      reader.value($0.name, expected: Charset.bundleID.description) {
-        BundleID.isWellFormed($0) ? $0 : nil
-      }
+    let bundleID = reader.named(.bundleID)
+    settings.bundleID = reader.value(.bundleID, expected: Charset.bundleID.description) {
+      BundleID.isWellFormed($0) ? $0 : nil
     }
-    settings.readEnvironment(&reader)
+    if reader.boolean(.sandbox) { settings.defaultEnvironment = .sandbox }
     let connections = reader.integer(.connections)
     var gateway = readGateway(&reader)
     let maximum = reader.integer(.maximumConnections)
     let isSet = reader.string(Setting.maximumConnections.name) != nil
     gateway.maximumConnections = isSet ? maximum : max(maximum, connections)
-    let sandbox = reader.first(of: names("APNS_USE_SANDBOX"))
+    let sandbox = reader.named(.sandbox)
     let named = [key.id, key.team, key.path, bundleID, sandbox].compactMap { $0?.name }
     let isOfClaudiator = named.contains { $0.hasPrefix(claudiatorPrefix) }
     if bundleID == nil, isOfClaudiator { settings.bundleID = claudiatorBundleID }
@@ -96,8 +84,8 @@ package struct APNsSettings {
       isOfClaudiator && bundleID?.name != "APNS_BUNDLE_ID" && settings.missing.count == parts.count - 1
     if settings.missing.count == parts.count || isAppAlone { return settings }
     if !isPartAllowed { settings.reportMissing(&reader, besides: named) }
-    let keyID = key.id.flatMap { readIdentifier($0, &reader) }
-    let teamID = key.team.flatMap { readIdentifier($0, &reader) }
+    let keyID = readIdentifier(.keyID, &reader)
+    let teamID = readIdentifier(.teamID, &reader)
     let pem = key.text(&reader)
     guard settings.missing.isEmpty, let keyID, let teamID, let pem else { return settings }
     do {
@@ -112,18 +100,14 @@ package struct APNsSettings {
     return settings
   }
 
-  private mutating func readEnvironment(_ reader: inout EnvironmentReader) {
-    guard let named = reader.first(of: APNsSettings.names("APNS_USE_SANDBOX")) else { return }
-    if reader.boolean(named.name) { defaultEnvironment = .sandbox }
-  }
-
   /// Names what is missing as the settings that are set are named.
   private func reportMissing(_ reader: inout EnvironmentReader, besides set: [String]) {
     let isOfClaudiator = set.contains { $0.hasPrefix(APNsSettings.claudiatorPrefix) }
     let isOfPushServer = set.contains("keyId") || set.contains("teamId")
     for name in missing {
       let isKey = name == "APNS_PRIVATE_KEY"
-      let alias = APNsSettings.aliases[isKey && isOfClaudiator ? "APNS_KEY_PATH" : name]?.first { alias in
+      let asked = isKey && isOfClaudiator ? Setting.keyPath.name : name
+      let alias = Setting.core.first { $0.name == asked }?.aliases.first { alias in
         alias.hasPrefix(APNsSettings.claudiatorPrefix) ? isOfClaudiator : isOfPushServer
       }
       reader.report(
@@ -134,17 +118,17 @@ package struct APNsSettings {
 
   package static func readGateway(_ reader: inout EnvironmentReader) -> APNsConfiguration.Gateway {
     var gateway = APNsConfiguration.Gateway(
-      endpointOverride: readOverride("APNS_ENDPOINT_OVERRIDE", &reader),
-      sandboxOverride: readOverride("APNS_SANDBOX_ENDPOINT_OVERRIDE", &reader),
+      endpointOverride: readOverride(.gateway, &reader),
+      sandboxOverride: readOverride(.sandboxGateway, &reader),
       authorities: readAuthorities(&reader))
-    gateway.broadcastOverride = readOverride("APNS_BROADCAST_ENDPOINT_OVERRIDE", &reader)
-    gateway.channelsOverride = readOverride("APNS_CHANNELS_ENDPOINT_OVERRIDE", &reader)
+    gateway.broadcastOverride = readOverride(.broadcastGateway, &reader)
+    gateway.channelsOverride = readOverride(.channelsGateway, &reader)
     return gateway
   }
 
   /// Reads the certificates that are trusted in addition to the system's.
   private static func readAuthorities(_ reader: inout EnvironmentReader) -> TrustedCertificates? {
-    guard let text = reader.pem("APNS_CA_CERT") else { return nil }
+    guard let text = reader.pem(.gatewayAuthorities) else { return nil }
     do {
       return try TrustedCertificates(pem: text)
     } catch {
@@ -154,8 +138,8 @@ package struct APNsSettings {
   }
 
   /// Reads the origin of a gateway. Path and query are ignored.
-  private static func readOverride(_ name: String, _ reader: inout EnvironmentReader) -> String? {
-    reader.value(name, as: .url, expected: "https://host[:port]") { value in
+  private static func readOverride(_ setting: Setting, _ reader: inout EnvironmentReader) -> String? {
+    reader.value(setting, expected: "https://host[:port]") { value in
       let scheme = "https://"
       let host = value.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
       let isValid =
@@ -165,8 +149,8 @@ package struct APNsSettings {
   }
 
   /// Reads a key id or a team id.
-  private static func readIdentifier(_ named: Named, _ reader: inout EnvironmentReader) -> String? {
-    reader.value(named.name, expected: "10 letters and digits") {
+  private static func readIdentifier(_ setting: Setting, _ reader: inout EnvironmentReader) -> String? {
+    reader.value(setting, expected: "10 letters and digits") {
       APNsConfiguration.isIdentifier($0) ? $0 : nil
     }
   }

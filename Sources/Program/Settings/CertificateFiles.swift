@@ -3,8 +3,6 @@ package import JSON
 
 /// The PEM files of the certificate and the key of an HTTPS server, which the settings name.
 package struct CertificateFiles: Sendable, Equatable {
-  package static let certificateSetting = "MARTLET_HTTP_CERT"
-  package static let keySetting = "MARTLET_HTTP_KEY"
   private static let maximumBytes = 1024 * 1024
   private static let expectedFile = "the path of a PEM file that this process can read"
 
@@ -15,8 +13,8 @@ package struct CertificateFiles: Sendable, Equatable {
   /// setting.
   package func read() -> (certificate: ServerCertificate?, faults: [InvalidValue]) {
     var faults: [InvalidValue] = []
-    let chain = contents(CertificateFiles.certificateSetting, certificatePath, &faults)
-    let key = contents(CertificateFiles.keySetting, keyPath, &faults)
+    let chain = contents(Setting.certificate.name, certificatePath, &faults)
+    let key = contents(Setting.certificateKey.name, keyPath, &faults)
     guard let chain, let key else { return (nil, faults) }
     do throws(ServerCertificateError) {
       return (try ServerCertificate(chain: chain, key: key), [])
@@ -28,7 +26,7 @@ package struct CertificateFiles: Sendable, Equatable {
   /// The fault of one of the files. `reason` is the rest of a sentence about it.
   package func fault(ofKey: Bool = false, _ reason: String, expected: String) -> InvalidValue {
     InvalidValue(
-      place: ofKey ? CertificateFiles.keySetting : CertificateFiles.certificateSetting,
+      place: ofKey ? Setting.certificateKey.name : Setting.certificate.name,
       seen: "the file '\(ofKey ? keyPath : certificatePath)' \(reason)", expected: expected)
   }
 
@@ -49,18 +47,20 @@ extension CertificateFiles {
   package static func read(_ reader: inout EnvironmentReader) -> (
     files: CertificateFiles, certificate: ServerCertificate
   )? {
-    let certificatePath = reader.path(certificateSetting)
-    let keyPath = reader.path(keySetting)
+    let certificatePath = reader.text(.certificate)
+    let keyPath = reader.text(.certificateKey)
     switch (certificatePath, keyPath) {
     case (nil, nil): return nil
     case (_?, nil):
       reader.report(
-        keySetting, seen: "not set",
-        expected: "the PEM file of the private key, because \(certificateSetting) is set (set neither for plain HTTP)")
+        Setting.certificateKey.name, seen: "not set",
+        expected:
+          "the PEM file of the private key, because \(Setting.certificate.name) is set (set neither for plain HTTP)")
     case (nil, _?):
       reader.report(
-        certificateSetting, seen: "not set",
-        expected: "the PEM file of the certificate, because \(keySetting) is set (set neither for plain HTTP)")
+        Setting.certificate.name, seen: "not set",
+        expected:
+          "the PEM file of the certificate, because \(Setting.certificateKey.name) is set (set neither for plain HTTP)")
     case (let certificatePath?, let keyPath?):
       let files = CertificateFiles(certificatePath: certificatePath, keyPath: keyPath)
       let (certificate, faults) = files.read()

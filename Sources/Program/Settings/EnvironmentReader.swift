@@ -6,8 +6,7 @@ package import Queue
 
 /// Reads settings from the environment and collects every fault, so that all are reported at once.
 ///
-/// The method that reads a setting decides how much of its value a fault shows: ``secret(_:)``, ``url(_:)``, ``path(_:)`` and
-/// ``pem(_:isSecret:)`` show less than ``string(_:)``.
+/// The kind of a setting decides how much of its value a fault shows, once it has been read as it is declared.
 package struct EnvironmentReader {
   /// Four times the size of a system's bundle of all authorities.
   private static let maximumPEMBytes = 1024 * 1024
@@ -15,8 +14,8 @@ package struct EnvironmentReader {
   private static let hostCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-:%".utf8)
   package let values: [String: String]
   package private(set) var faults: [InvalidValue] = []
-  /// The kinds of settings that were not read as plain text.
-  private var kinds: [String: ValueQuote.Kind] = [:]
+  /// The kinds of the settings that were read as they are declared, by all of their names.
+  private var kinds: [String: Setting.Kind] = [:]
 
   /// Reports the variables that begin with `MARTLET_` and are no settings.
   package init(_ environment: ProcessEnvironment) {
@@ -43,7 +42,7 @@ package struct EnvironmentReader {
 
   /// Returns what a fault may show of a value of this setting.
   private func quoted(_ name: String, _ value: String) -> String {
-    ValueQuote.text(value, as: kinds[name] ?? .plain)
+    ValueQuote.text(value, as: kinds[name]?.quote ?? .plain)
   }
 
   /// The value without white space around it. Nil if it is absent or blank.
@@ -51,35 +50,23 @@ package struct EnvironmentReader {
     values[name].flatMap { EnvironmentReader.trimmed($0) }
   }
 
-  /// A value that faults never show.
-  package mutating func secret(_ name: String) -> String? {
-    kinds[name] = .secret
-    return string(name)
-  }
+  /// A value of any kind.
+  package mutating func text(_ setting: Setting) -> String? { named(setting)?.value }
 
-  /// A URL. Faults show neither its user and password nor anything after the host.
-  package mutating func url(_ name: String) -> String? {
-    kinds[name] = .url
-    return string(name)
-  }
-
-  /// The path of a file. Faults show it only if it looks like a path, because the value may be the text of the file by mistake.
-  package mutating func path(_ name: String) -> String? {
-    kinds[name] = .path
-    return string(name)
-  }
-
-  /// Returns the first of `names` that is set.
-  package func first(of names: [String]) -> (name: String, value: String)? {
+  /// The value, and which of the names of the setting has it.
+  package mutating func named(_ setting: Setting) -> (name: String, value: String)? {
+    let names = [setting.name] + setting.aliases
+    for name in names { kinds[name] = setting.kind }
     for name in names {
       if let value = string(name) { return (name, value) }
     }
     return nil
   }
 
-  /// The values of a list separated by commas, without white space around them. Empty values are left out.
-  package func list(_ name: String) -> [String] {
-    (string(name) ?? "").split(separator: ",").compactMap { EnvironmentReader.trimmed($0) }
+  /// The values of a list, without white space around them. Empty values are left out.
+  package mutating func list(_ setting: Setting) -> [String] {
+    guard case .list = setting.kind else { preconditionFailure("\(setting.name) is no list") }
+    return (text(setting) ?? "").split(separator: ",").compactMap { EnvironmentReader.trimmed($0) }
   }
 
   /// Returns `value` without white space around it, or nil if it is blank.
@@ -89,13 +76,9 @@ package struct EnvironmentReader {
     return String(trimmed[...last])
   }
 
-  /// Returns what `parse` makes of a setting; nil if it is absent. A value for which `parse` returns nil is reported, and shown
-  /// as `kind` allows.
-  package mutating func value<Value>(
-    _ name: String, as kind: ValueQuote.Kind? = nil, expected: String, _ parse: (String) -> Value?
-  ) -> Value? {
-    kinds[name] = kind ?? kinds[name]
-    guard let text = string(name) else { return nil }
+  /// Returns what `parse` makes of a setting; nil if it is absent. A value for which `parse` returns nil is reported.
+  package mutating func value<Value>(_ setting: Setting, expected: String, _ parse: (String) -> Value?) -> Value? {
+    guard let (name, text) = named(setting) else { return nil }
     let value = parse(text)
     if value == nil { report(name, wrong: text, expected: expected) }
     return value
@@ -107,18 +90,23 @@ package struct EnvironmentReader {
       preconditionFailure("\(setting.name) is no whole number")
     }
     let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    return value(setting.name, expected: expected) { $0.integer(in: range) } ?? fallback
+    return value(setting, expected: expected) { $0.integer(in: range) } ?? fallback
   }
 
   /// An address that a server can listen on. The host is required. Nil for `off`.
-  package mutating func addressOrOff(_ name: String, default fallback: HTTPAddress) -> HTTPAddress? {
-    string(name)?.lowercased() == "off" ? nil : address(name, default: fallback, or: "; or off")
+  package mutating func addressOrOff(_ setting: Setting, default fallback: HTTPAddress) -> HTTPAddress? {
+    text(setting)?.lowercased() == "off" ? nil : address(setting, default: fallback, or: "; or off")
   }
 
   /// An address that a server can listen on. The host is required. `other` is a further alternative for the error.
-  package mutating func address(_ name: String, default fallback: HTTPAddress, or other: String = "") -> HTTPAddress {
+  package mutating func address(
+    _ setting: Setting, default fallback: HTTPAddress, or other: String = ""
+  ) -> HTTPAddress {
+    guard case .address = setting.kind, setting.standard.map({ $0 == "\(fallback)" }) ?? true else {
+      preconditionFailure("\(setting.name) is no address, or has another default")
+    }
     let expected = "host:port, [IPv6 address]:port, or unix:/path; port 0 for any free one (logged)\(other)"
-    return value(name, expected: expected, EnvironmentReader.address) ?? fallback
+    return value(setting, expected: expected, EnvironmentReader.address) ?? fallback
   }
 
   private static func address(_ value: String) -> HTTPAddress? {
@@ -128,9 +116,10 @@ package struct EnvironmentReader {
     return isNumber && !host.isEmpty && host.utf8.allSatisfy(hostCharacters.contains) ? address : nil
   }
 
-  package mutating func boolean(_ name: String) -> Bool {
+  package mutating func boolean(_ setting: Setting) -> Bool {
+    guard case .flag = setting.kind else { preconditionFailure("\(setting.name) is no flag") }
     let (yes, no) = (["true", "1", "yes", "on"], ["false", "0", "no", "off"])
-    let flag = value(name, expected: "true or false") { text -> Bool? in
+    let flag = value(setting, expected: "true or false") { text -> Bool? in
       yes.contains(text.lowercased()) ? true : no.contains(text.lowercased()) ? false : nil
     }
     return flag ?? false
@@ -141,7 +130,7 @@ package struct EnvironmentReader {
     guard case .duration = setting.kind, let fallback = setting.standard.flatMap({ EnvironmentReader.duration($0) })
     else { preconditionFailure("\(setting.name) is no duration") }
     let expected = "a positive number with a unit: 500ms, 25s, 15m, 24h, 30d"
-    return value(setting.name, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
+    return value(setting, expected: expected) { EnvironmentReader.duration($0) } ?? fallback
   }
 
   private static func duration(_ text: some StringProtocol) -> Duration? {
@@ -154,17 +143,20 @@ package struct EnvironmentReader {
   }
 
   /// A share of the memory of Redis, `25%`; bytes with a unit, `256mb`; or `off` for no limit.
-  package mutating func memory(_ name: String, default fallback: RecordMemory) -> RecordMemory {
-    let expected = "a percentage from 1% to 90%, a size with a unit such as 256mb or 2gb, or off"
-    let units: [(String, Int64)] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)]
-    let memory = value(name, expected: expected) { text -> RecordMemory? in
-      let text = text.lowercased()
-      if text == "off" { return .unlimited }
-      if text.hasSuffix("%") { return text.dropLast().integer(in: 1...90).map { .share(Double($0) / 100) } }
-      guard let (unit, size) = units.first(where: { text.hasSuffix($0.0) }) else { return nil }
-      return text.dropLast(unit.count).integer(in: 1...(1 << 50) / size).map { .bytes($0 * size) }
+  package mutating func memory(_ setting: Setting) -> RecordMemory {
+    guard case .memory = setting.kind, let fallback = setting.standard.flatMap({ EnvironmentReader.memory($0) }) else {
+      preconditionFailure("\(setting.name) is no amount of memory")
     }
-    return memory ?? fallback
+    let expected = "a percentage from 1% to 90%, a size with a unit such as 256mb or 2gb, or off"
+    return value(setting, expected: expected) { EnvironmentReader.memory($0.lowercased()) } ?? fallback
+  }
+
+  private static func memory(_ text: String) -> RecordMemory? {
+    let units: [(String, Int64)] = [("kb", 1 << 10), ("mb", 1 << 20), ("gb", 1 << 30)]
+    if text == "off" { return .unlimited }
+    if text.hasSuffix("%") { return text.dropLast().integer(in: 1...90).map { .share(Double($0) / 100) } }
+    guard let (unit, size) = units.first(where: { text.hasSuffix($0.0) }) else { return nil }
+    return text.dropLast(unit.count).integer(in: 1...(1 << 50) / size).map { .bytes($0 * size) }
   }
 
   /// A number of requests in a window: `120/1m`. Nil for `off`.
@@ -175,7 +167,7 @@ package struct EnvironmentReader {
     let counts = EnvironmentReader.counts
     let expected = "a number from 1 to \(counts.upperBound), a slash and a window: 120/1m, 20/30s; or off"
     if string(setting.name)?.lowercased() == "off" { return nil }
-    return value(setting.name, expected: expected) { EnvironmentReader.limit($0) } ?? fallback
+    return value(setting, expected: expected) { EnvironmentReader.limit($0) } ?? fallback
   }
 
   private static let counts = 1...1_000_000
@@ -194,13 +186,12 @@ package struct EnvironmentReader {
       preconditionFailure("\(setting.name) is no choice")
     }
     let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
-    return value(setting.name, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
+    return value(setting, expected: "one of \(known)") { Value(rawValue: $0.lowercased()) } ?? fallback
   }
 
   /// PEM text (with real line ends, or with `\n` or `\r\n` in their place), its base64, or the contents of the PEM file at the path.
-  package mutating func pem(_ name: String, isSecret: Bool = false) -> String? {
-    kinds[name] = isSecret ? .secret : .path
-    guard let value = string(name) else { return nil }
+  package mutating func pem(_ setting: Setting) -> String? {
+    guard let (name, value) = named(setting) else { return nil }
     let encoded = Base64.decode(value.utf8.filter { !" \n\r\t".utf8.contains($0) })
     let text = encoded.flatMap { String(validating: $0, as: UTF8.self) } ?? value
     guard text.contains("-----BEGIN") else { return file(name, path: value) }
@@ -209,7 +200,6 @@ package struct EnvironmentReader {
 
   /// The contents of a PEM file.
   package mutating func file(_ name: String, path: String) -> String? {
-    kinds[name] = kinds[name] ?? .path
     let expected = "PEM text, or the path of a readable PEM file"
     let bytes = contents(name, path: path, maximumBytes: EnvironmentReader.maximumPEMBytes, expected: expected)
     guard let text = bytes.map({ String(decoding: $0, as: UTF8.self) }) else { return nil }

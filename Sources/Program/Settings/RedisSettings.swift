@@ -19,7 +19,7 @@ package enum RedisSettings {
   }
 
   private static func readOnce(_ reader: inout EnvironmentReader, isRequired: Bool) -> RedisEndpoint? {
-    let certificate = reader.pem("REDIS_CA_CERT")
+    let certificate = reader.pem(.redisAuthorities)
     let clientCertificate = clientCertificate(&reader)
     return address(certificate, &reader, isRequired: isRequired)?.presenting(clientCertificate)
   }
@@ -35,14 +35,14 @@ package enum RedisSettings {
   private static func address(
     _ certificate: String?, _ reader: inout EnvironmentReader, isRequired: Bool
   ) -> RedisEndpoint? {
-    if let url = reader.url("REDIS_URL") {
+    if let url = reader.text(.redisURL) {
       return endpoint(url, named: "REDIS_URL", certificate, &reader)
     }
-    if let path = reader.path("REDIS_URL_FILE") {
+    if let path = reader.text(.redisURLFile) {
       return endpoint(inFile: path, certificate, &reader)
     }
-    let host = reader.url("REDIS_KV_REST_API_URL")
-    let token = reader.secret("REDIS_KV_REST_API_TOKEN")
+    let host = reader.text(.storeURL)
+    let token = reader.text(.storeToken)
     switch (host, token) {
     case (let host?, let token?):
       guard !host.contains("@") else {
@@ -67,10 +67,10 @@ package enum RedisSettings {
 
   /// The certificate for servers that ask clients for one. Nil without the settings, or with a fault.
   private static func clientCertificate(_ reader: inout EnvironmentReader) -> ServerCertificate? {
-    let names = (certificate: "REDIS_CLIENT_CERT", key: "REDIS_CLIENT_KEY")
+    let names = (certificate: Setting.redisCertificate.name, key: Setting.redisKey.name)
     let isSet = (certificate: reader.string(names.certificate) != nil, key: reader.string(names.key) != nil)
-    let chain = reader.pem(names.certificate)
-    let key = reader.pem(names.key, isSecret: true)
+    let chain = reader.pem(.redisCertificate)
+    let key = reader.pem(.redisKey)
     if isSet.certificate != isSet.key {
       let (missing, present) = isSet.key ? (names.certificate, names.key) : (names.key, names.certificate)
       reader.report(

@@ -4,8 +4,6 @@ package import Telemetry
 
 /// The settings that every service reads.
 package struct ServiceSettings {
-  package static let adminSetting = "MARTLET_ADMIN_ADDRESS"
-
   /// Nil if Redis is not configured.
   package let redis: RedisEndpoint?
   /// Whether `MARTLET_EVENTS` asks for events. A part may need them, too.
@@ -21,14 +19,14 @@ package struct ServiceSettings {
     writesEvents = reader.choice(.events) as EventDestination == .stream
     self.adminAddress = ServiceSettings.adminAddress(&reader, default: adminAddress)
     shutdownGrace = reader.duration(.shutdownGrace)
-    let level = reader.value("MARTLET_LOG", expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
+    let level = reader.value(.logLevel, expected: "one of error, warn, info, debug") { LogLevel($0.lowercased()) }
     logLevel = level ?? .info
   }
 
   /// `MARTLET_ADMIN_ADDRESS`. Nil if it is off.
   private static func adminAddress(_ reader: inout EnvironmentReader, default fallback: HTTPAddress) -> HTTPAddress? {
-    if reader.string(ServiceSettings.adminSetting) == "0" { return .loopback(port: 0) }
-    return reader.addressOrOff(ServiceSettings.adminSetting, default: fallback)
+    if reader.text(.adminAddress) == "0" { return .loopback(port: 0) }
+    return reader.addressOrOff(.adminAddress, default: fallback)
   }
 }
 
@@ -45,8 +43,8 @@ package struct ListenerSettings {
     certificateFiles = pair?.files
     var listener = HTTPServerConfiguration(address: address)
     listener.certificate = pair?.certificate
-    for proxy in reader.list("MARTLET_TRUSTED_PROXIES") where !listener.trustedProxies.add(proxy) {
-      reader.report("MARTLET_TRUSTED_PROXIES", wrong: proxy, expected: TrustedProxies.expected)
+    for proxy in reader.list(.trustedProxies) where !listener.trustedProxies.add(proxy) {
+      reader.report(Setting.trustedProxies.name, wrong: proxy, expected: TrustedProxies.expected)
     }
     self.listener = listener
   }

@@ -1,3 +1,5 @@
+package import JSON
+
 /// A setting: its name, and all that pages and examples say of it. ``Setting/core`` lists those that are of no part.
 package struct Setting: Sendable {
   /// A section of docs/settings.md.
@@ -28,9 +30,29 @@ package struct Setting: Sendable {
     case limit
     /// One of the raw values of the type that is read.
     case choice
+    /// `true` or `false`.
+    case flag
+    /// Texts with commas between them.
+    case list
+    /// Where a server listens.
+    case address
+    /// A share of Redis' memory, or bytes.
+    case memory
+    /// Faults show neither its user and password nor anything behind the host.
+    case url
+    /// Of a file. Faults show it only if it looks like a path, as the value may be the text of the file by mistake.
+    case path
+    /// PEM text or the path of its file.
+    case pem
+    /// The same, of a key. Faults never show it.
+    case privateKey
+    /// Faults never show it.
+    case secret
   }
 
   package let name: String
+  /// Other names, by precedence.
+  package let aliases: [String]
   package let group: Group
   package let kind: Kind
   /// The value of an absent setting, as text. Nil if there is none, or if the reader decides.
@@ -48,10 +70,12 @@ package struct Setting: Sendable {
   ///   - meaning: `{}` stands for range and default.
   ///   - example: Nil for the default.
   package init(
-    _ name: String, in group: Group, as kind: Kind = .text, default standard: String? = nil, title: String? = nil,
+    _ name: String, in group: Group, as kind: Kind = .text, aliases: [String] = [], default standard: String? = nil,
+    title: String? = nil,
     _ meaning: String? = nil, example: String? = nil, isSet: Bool = false, _ comment: String
   ) {
     self.name = name
+    self.aliases = aliases
     self.group = group
     self.kind = kind
     self.standard = standard
@@ -62,6 +86,16 @@ package struct Setting: Sendable {
 }
 
 extension Setting.Kind {
+  /// How much of a value a fault shows.
+  package var quote: ValueQuote.Kind {
+    switch self {
+    case .url: .url
+    case .path, .pem: .path
+    case .privateKey, .secret: .secret
+    case .text, .whole, .duration, .limit, .choice, .flag, .list, .address, .memory: .plain
+    }
+  }
+
   /// `1 to 64, default 1`, `default 24h`
   fileprivate func range(_ standard: String) -> String {
     guard case .whole(let range) = self else { return "default `\(standard)`" }

@@ -17,14 +17,13 @@ package enum SharedSettings {
 
   /// `MARTLET_QUEUES`
   package static func queues(_ reader: inout EnvironmentReader) -> [String] {
-    let name = "MARTLET_QUEUES"
-    guard let value = reader.string(name) else { return WorkerConfiguration.defaultQueues }
+    guard let value = reader.text(.queues) else { return WorkerConfiguration.defaultQueues }
     let queues = value.split(separator: ",", omittingEmptySubsequences: false).map {
       EnvironmentReader.trimmed($0) ?? ""
     }
     guard queues.count <= 16, Set(queues).count == queues.count, queues.allSatisfy(isQueueName) else {
       reader.report(
-        name, wrong: value,
+        Setting.queues.name, wrong: value,
         expected: "1 to 16 different list names separated by commas, the first is served first; each \(queueNameRule)")
       return WorkerConfiguration.defaultQueues
     }

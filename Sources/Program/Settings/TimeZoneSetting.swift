@@ -2,7 +2,7 @@ import Operations
 
 /// `MARTLET_TIME_ZONE`: the time zone of the process.
 package enum TimeZoneSetting {
-  package static let name = "MARTLET_TIME_ZONE"
+  private static let name = Setting.timeZone.name
 
   /// Sets the time zone of the process to the configured one. Call it before there are other threads. An invalid zone is reported
   /// by ``check(_:)``.

@@ -14,6 +14,9 @@ import TestSupport
 
 struct EnvironmentReaderTests {
   private static let duration = Setting("D", in: .all, as: .duration, default: "1s", "", "")
+  private static let authorities = Setting("CA", in: .all, as: .pem, "", "")
+  private static let key = Setting("KEY", in: .all, as: .privateKey, "", "")
+  private static let address = Setting("A", in: .all, as: .address, "", "")
   private static let number = Setting("N", in: .all, as: .whole(1...64), default: "7", "", "")
 
   @Test func `a file with all authorities of a system is read`() throws {
@@ -23,7 +26,7 @@ struct EnvironmentReaderTests {
     let text = String(repeating: certificate, count: 150)
     try text.write(toFile: path, atomically: false, encoding: .utf8)
     var reader = EnvironmentReader(["CA": path])
-    #expect(reader.pem("CA") == text)
+    #expect(reader.pem(Self.authorities) == text)
     #expect(reader.faults == [])
   }
 
@@ -35,7 +38,7 @@ struct EnvironmentReaderTests {
     let wrapped = encoded.prefix(20) + "\n" + encoded.dropFirst(20)
     for value in [text, lines.joined(separator: "\\n"), lines.joined(separator: "\\r\\n"), encoded, String(wrapped)] {
       var reader = EnvironmentReader(["KEY": value])
-      #expect(reader.pem("KEY", isSecret: true) == text, "\(value)")
+      #expect(reader.pem(Self.key) == text, "\(value)")
       #expect(reader.faults == [])
     }
   }
@@ -84,7 +87,7 @@ struct EnvironmentReaderTests {
     try "\0".write(toFile: directory.path + "/other.pem", atomically: false, encoding: .utf8)
     let path = name.hasPrefix("/") ? name : "\(directory.path)/\(name)"
     var reader = EnvironmentReader(["CA": path])
-    #expect(reader.pem("CA") == nil)
+    #expect(reader.pem(Self.authorities) == nil)
     #expect(reader.faults.count == 1)
     #expect(reader.faults[0].seen.hasPrefix("the file '\(path)' "))
   }
@@ -92,7 +95,7 @@ struct EnvironmentReaderTests {
   @Test(arguments: ["x@127.0.0.1:80", "a b:80", "h\u{1B}:80", "127.0.0.1:+80", "a/b:80"])
   func `an address has a host and a port`(address: String) {
     var reader = EnvironmentReader(["A": address])
-    #expect(reader.address("A", default: .loopback(port: 1)) == .loopback(port: 1))
+    #expect(reader.address(Self.address, default: .loopback(port: 1)) == .loopback(port: 1))
     #expect(reader.faults.map(\.place) == ["A"])
   }
 

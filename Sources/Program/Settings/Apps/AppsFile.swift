@@ -4,7 +4,6 @@ package import PushModel
 
 /// The file of `MARTLET_APPS`: `{"apps":[…]}`, described in docs/apps.md.
 package struct AppsFile: Sendable {
-  package static let setting = "MARTLET_APPS"
   package static let maximumBytes = 4 * 1024 * 1024
   package static let maximumApps = 10_000
   package static let expected = "the path of a readable JSON file of apps"
@@ -25,11 +24,11 @@ package struct AppsFile: Sendable {
   package static func read(
     _ reader: inout EnvironmentReader, beside gateway: APNsSettings
   ) -> [APNsApp]? {
-    guard let path = reader.path(AppsFile.setting) else { return nil }
+    guard let path = reader.text(.apps) else { return nil }
     let file = AppsFile(
       path: path, defaultEnvironment: gateway.defaultEnvironment, beside: gateway.configuration)
     let (apps, faults) = file.read()
-    reader.report(AppsFile.setting, path, faults)
+    reader.report(Setting.apps.name, path, faults)
     return apps
   }
 
