@@ -99,12 +99,13 @@ extension Setting.Kind {
   /// `1 to 64, default 1`, `default 24h`
   fileprivate func range(_ standard: String) -> String {
     guard case .whole(let range) = self else { return "default `\(standard)`" }
-    return "\(grouped(range.lowerBound)) to \(grouped(range.upperBound)), default \(standard)"
+    return
+      "\(grouped(range.lowerBound)) to \(grouped(range.upperBound)), default \(standard.integer(in: 0...Int.max).map(grouped) ?? standard)"
   }
 
-  /// A number of up to six digits with a comma.
+  /// A number with commas between its thousands.
   private func grouped(_ number: Int) -> String {
-    number < 1000 ? "\(number)" : "\(number / 1000)," + "\(number % 1000 + 1000)".dropFirst()
+    number < 1000 ? "\(number)" : "\(grouped(number / 1000))," + "\(number % 1000 + 1000)".dropFirst()
   }
 }
 
