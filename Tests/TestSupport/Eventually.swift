@@ -10,15 +10,16 @@ public struct TestTimeout: Error, CustomStringConvertible {
 /// How long a test waits for what it expects. Only a failure takes this long: no test fails because its machine is slow.
 public let patience = Duration.seconds(300)
 
-/// Checks every 10 ms whether `condition` holds. Throws ``TestTimeout`` with `what` if time runs out. `within` is only for a limit
-/// that is part of what is checked.
+/// Checks whether `condition` holds: every 10 ms, later every 100 ms, as tests that wait long leave the processor to others.
+/// Throws ``TestTimeout`` with `what` if time runs out. `within` is only for a limit that is part of what is checked.
 public nonisolated(nonsending) func eventually(
   within: Duration = patience, _ what: String,
   _ condition: nonisolated(nonsending) () async throws -> Bool
 ) async throws {
-  let deadline = ContinuousClock.now + within
+  let begin = ContinuousClock.now
   while try await !condition() {
-    guard ContinuousClock.now < deadline else { throw TestTimeout("not within \(within): \(what)") }
-    try await Task.sleep(for: .milliseconds(10))
+    let waited = ContinuousClock.now - begin
+    guard waited < within else { throw TestTimeout("not within \(within): \(what)") }
+    try await Task.sleep(for: max(.milliseconds(10), min(.milliseconds(100), waited / 20)))
   }
 }
