@@ -9,7 +9,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -no-toolchain-stdlib-rpath
 SOURCES := Package.swift Sources Tests Tools clients
 
-.PHONY: help deps build build-debug docs check core build-chaos build-tests image install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
+.PHONY: help deps build build-debug docs check core build-chaos build-tests image deb release release-check install uninstall test-deploy chaos demo up down bench bench-peers soak screenshots bench-dashboard test test-api test-browser test-engines test-producers test-matrix test-migration test-linking test-quick lint format fuzz sanitize clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -32,6 +32,15 @@ image: ## Build the container image, with Docker or buildah; TAG names it
 install: build ## Install programs, units, man pages and completions; PREFIX and DESTDIR set where
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install $(RELEASE)
 
+deb: build ## Make the Debian package, into .build/packages
+	@deploy/scripts/build-package $(RELEASE) .build/packages
+
+release: build ## Make a release of the commit that is checked out, into .build/releases; VERSION names it
+	@deploy/scripts/release '$(VERSION)' $(RELEASE)
+
+release-check: ## Run what a release must pass; hours
+	@.ci/release-check
+
 uninstall: ## Remove what `make install` has installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install --uninstall
 
@@ -50,7 +59,7 @@ build-tests: deps ## Build the tests, and the programs that they start
 test: build-tests ## Run every test: pure, integration, chaos
 	@Tests/run
 
-docs: build-tests ## Make what is made from declarations: manual pages, completions
+docs: build-tests ## Make what is made from declarations: manual pages, completions, tables of pages
 	@MAKE_DOCS=1 .build/debug/martletPackageTests.xctest --testing-library swift-testing --filter MadeFilesTests > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
 
 check: ## Run every check there is: what a change must pass (.ci/run), then all others; about an hour
@@ -78,7 +87,7 @@ test-linking: build ## Check how martlet and apns-simulator are linked
 	@Tests/Linking/check-linking $(RELEASE)
 
 test-deploy: build ## Check everything under deploy/: image, compose, Kubernetes, systemd, alerts, recovery, installer
-	@for check in install compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
+	@for check in install package compose systemd kubernetes watching recovery image; do Tests/Deploy/check-$$check $(RELEASE) || exit; done
 
 build-chaos: build ## Build what make chaos runs
 	$(SWIFT) build $(RELEASE_FLAGS) --product martlet-chaos

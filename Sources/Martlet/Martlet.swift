@@ -51,7 +51,7 @@ enum Martlet {
       return words.isEmpty ? .wrongUsage : .done
     }
     if name == "--version" {
-      Console.print("martlet \(Version.current)\n")
+      Console.print(words.contains("--json") ? VersionReport.object.line : "martlet \(Version.current)\n")
       return .done
     }
     guard let command = commands.first(where: { $0.name == name }) else {
@@ -94,6 +94,7 @@ enum Martlet {
       martlet delivers push notifications: jobs from Redis lists to Apple's push service.
 
       usage: martlet COMMAND [--help]
+             martlet --version [--json]
 
       \(list)
       Settings come from the environment; docs/settings.md lists them.

@@ -164,7 +164,7 @@ extension Metrics {
   }
 
   /// Of the compiler that built this program.
-  private static var swiftVersion: String {
+  public nonisolated static var swiftVersion: String {
     #if compiler(>=6.4)
       "6.4 or newer"
     #elseif compiler(>=6.3)

@@ -111,13 +111,9 @@ struct DocumentationTests {
     #expect(names(rule.2) == files.union(["CFiles"]))
   }
 
-  @Test func `the description of the HTTP APIs and the image have the version of the program`() throws {
-    let description = try JSONValue(parsing: Array(try Self.text("Sources/Sidecar/openapi.json").utf8))
-    #expect(description["info"]?["version"]?.string == Version.current)
-    let image = try Self.text("deploy/kubernetes/overlays/production/kustomization.yaml")
-    #expect(image.contains("newTag: \(Version.current)\n"))
-    // What is not released yet has a version of its own.
+  @Test func `the changes of the version are described, and none that are older than a release`() throws {
     let changes = try Self.text("CHANGELOG.md").matches(of: /\n## (.+)\n/).map { String($0.1) }
-    #expect(changes.first == "Unreleased" ? !changes.contains(Version.current) : changes.first == Version.current)
+    #expect(changes.first == "Unreleased" || changes.first == Version.current)
+    #expect(changes.filter { $0 == Version.current }.count <= 1)
   }
 }

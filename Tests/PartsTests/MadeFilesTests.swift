@@ -51,6 +51,19 @@ import Usage
     }
   }
 
+  // MARK: - Version
+
+  @Test func `the description of the HTTP APIs and the image have the version of the program`() throws {
+    for (path, pattern) in [
+      ("Sources/Sidecar/openapi.json", #/(\n  "version": ")[^"]+/#),
+      ("deploy/kubernetes/overlays/production/kustomization.yaml", #/(newTag: )\S+/#),
+    ] {
+      let text = try Self.read(path)
+      #expect(text.contains(pattern))
+      try Self.expect(path, is: text.replacing(pattern) { $0.1 + Version.current })
+    }
+  }
+
   // MARK: - Settings
 
   private static let settings = Setting.core + Parts.settings

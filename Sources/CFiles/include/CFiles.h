@@ -14,3 +14,6 @@ struct martlet_file martlet_file_jobs_css(void);
 struct martlet_file martlet_file_fleet_css(void);
 struct martlet_file martlet_file_dashboard_js(void);
 struct martlet_file martlet_file_icon_svg(void);
+
+/// The hash of the commit, in hexadecimal; empty if it is not known.
+const char *martlet_commit(void);
