@@ -38,8 +38,8 @@ deb: build ## Make the Debian package, into .build/packages
 release: build ## Make a release of the commit that is checked out, into .build/releases; VERSION names it
 	@deploy/scripts/release '$(VERSION)' $(RELEASE)
 
-release-check: ## Run what a release must pass; hours
-	@.ci/release-check
+release-check: ## Run what a release must pass, two hours; PREVIOUS names the package of the last release
+	@.ci/release-check $(PREVIOUS)
 
 uninstall: ## Remove what `make install` has installed
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' deploy/scripts/install --uninstall

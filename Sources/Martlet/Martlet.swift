@@ -94,7 +94,6 @@ enum Martlet {
       martlet delivers push notifications: jobs from Redis lists to Apple's push service.
 
       usage: martlet COMMAND [--help]
-             martlet --version [--json]
 
       \(list)
       Settings come from the environment; docs/settings.md lists them.
