@@ -320,7 +320,8 @@ let fuzzed: [Target.Dependency] = [
 /// What calls C, and what its tests need.
 let sanitized: Set = [
   "CCurl", "CGnuTLS", "CHiredis", "CNGHTTP2", "COpenSSL", "CMicroHTTPD", "EventLoop", "Telemetry", "JSON", "Crypto",
-  "Redis", "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "Usage", "TestSupport", "EventLoopTests", "CryptoTests",
+  "Redis", "PushModel", "APNs", "HTTPClient", "HTTPServer", "Simulator", "Usage", "TestSupport", "EventLoopTests",
+  "CryptoTests",
   "RedisTests", "RedisSupport", "HTTPClientTests", "APNsTests", "HTTPServerTests",
 ]
 

@@ -1,6 +1,7 @@
 import EventLoop
 import FleetSupport
 import Foundation
+import JSON
 import Jobs
 import Redis
 import Testing
@@ -34,6 +35,19 @@ import TestSupport
     let promtool = try ChildProcess("promtool", ["check", "metrics"], input: text)
     #expect(try await promtool.exit() == 0, "if promtool is missing: `make deps` installs it")
     #expect(promtool.lines == [])
+  }
+
+  @Test func `the version as JSON names Swift and every library`() async throws {
+    let report = try JSONValue(
+      parsing: Array(try await ChildProcess.run(try builtProduct("martlet"), ["--version", "--json"]).utf8))
+    let version = try await ChildProcess.run(try builtProduct("martlet"), ["--version"])
+    #expect("martlet \(report["version"]?.string ?? "")" == version)
+    #expect(report["swift"]?.string?.hasPrefix("6.") == true)
+    // A build does not know its commit: an installation does.
+    #expect(report["commit"] == nil)
+    let libraries = report["libraries"]?.members ?? []
+    #expect(libraries.map(\.key) == ["libcurl", "OpenSSL", "nghttp2", "GnuTLS", "libmicrohttpd", "hiredis"])
+    #expect(libraries.allSatisfy { $0.value.string?.contains(/^\d+\.\d+\.\d+/) == true })
   }
 
   @Test func `a process reports on itself`() async throws {
