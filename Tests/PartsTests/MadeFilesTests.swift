@@ -1,4 +1,3 @@
-import Program
 import Events
 import Foundation
 import JSON
