@@ -5,6 +5,9 @@ public import PushModel
 
 /// The settings of a sidecar.
 public struct SidecarConfiguration: Sendable {
+  public static let defaultSendConcurrency = 4
+  public static let defaultLookupConcurrency = 8
+
   public var listener: HTTPServerConfiguration
   public var originPolicy = OriginPolicy()
   /// The settings of Redis that are missing; empty if Redis is configured.
@@ -12,9 +15,9 @@ public struct SidecarConfiguration: Sendable {
   /// The settings of APNs that are missing; empty if APNs is configured.
   public var missingAPNsVariables: [String] = []
   /// The number of pushes in flight at once in one `/api/push/test`.
-  public var sendConcurrency = 4
+  public var sendConcurrency = SidecarConfiguration.defaultSendConcurrency
   /// Reported by the push API. The lookups themselves are one command.
-  public var lookupConcurrency = 8
+  public var lookupConcurrency = SidecarConfiguration.defaultLookupConcurrency
   /// Whether `/newtoken` and `/newpush` require no API key.
   public var isBroadcastOpen = false
   /// A backup file that is imported on a `/newtoken` or `/newpush` for an app without devices, once for all sidecars.

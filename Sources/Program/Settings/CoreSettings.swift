@@ -1,5 +1,6 @@
 import APNs
 import Registry
+import Sidecar
 import Worker
 
 extension Setting {
@@ -85,27 +86,30 @@ extension Setting {
     "connections for each environment [while pushes wait](apns.md#connections), {}",
     "The same while pushes wait for them.")
   package static let sendConcurrency = Setting(
-    "APNS_SEND_CONCURRENCY", in: .apns, as: .whole(1...20), default: "4",
+    "APNS_SEND_CONCURRENCY", in: .apns, as: .whole(1...20),
+    default: "\(SidecarConfiguration.defaultSendConcurrency)",
     "pushes at once of one test push: {}",
     "Pushes at once of one test push, 1 to 20.")
   package static let lookupConcurrency = Setting(
-    "PUSH_METADATA_LOOKUP_CONCURRENCY", in: .apns, as: .whole(1...20), default: "8",
+    "PUSH_METADATA_LOOKUP_CONCURRENCY", in: .apns, as: .whole(1...20),
+    default: "\(SidecarConfiguration.defaultLookupConcurrency)",
     "lookups at once of one test push: {}",
     "Lookups at once of one test push, 1 to 20.")
   package static let concurrency = Setting(
-    "MARTLET_CONCURRENCY", in: .worker, as: .whole(1...65_536), default: "512",
+    "MARTLET_CONCURRENCY", in: .worker, as: .whole(1...65_536),
+    default: "\(WorkerConfiguration.defaultConcurrency)",
     "pushes in flight at once, of each worker process: {}",
     "Pushes in flight at once. With many, raise MemoryHigh and MemoryMax of the unit.")
   package static let maximumAttempts = Setting(
-    "MARTLET_MAX_ATTEMPTS", in: .worker, as: .whole(1...1000), default: "8",
+    "MARTLET_MAX_ATTEMPTS", in: .worker, as: .whole(1...1000), default: "\(WorkerConfiguration.defaultAttempts)",
     "attempts at a job: {}",
     "Attempts at a job.")
   package static let resultLifetime = Setting(
-    "MARTLET_RESULT_TTL", in: .worker, as: .duration, default: "24h",
+    "MARTLET_RESULT_TTL", in: .worker, as: .duration, default: "\(WorkerConfiguration.defaultResultHours)h",
     "how long a record is kept; {}",
     "How long a record is kept.")
   package static let shutdownGrace = Setting(
-    "MARTLET_SHUTDOWN_GRACE", in: .worker, as: .duration, default: "25s",
+    "MARTLET_SHUTDOWN_GRACE", in: .worker, as: .duration, default: "\(WorkerConfiguration.defaultGraceSeconds)s",
     "time to finish after SIGTERM, {}; sidecar and dashboard read it too",
     "Time to finish after SIGTERM. With more than 30s, raise TimeoutStopSec of the units above it.")
   package static let maximumDevices = Setting(

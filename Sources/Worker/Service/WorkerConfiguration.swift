@@ -14,6 +14,10 @@ package struct WorkerConfiguration: Sendable {
   package enum NotificationPolicy: String, CaseIterable, Sendable { case unsent, all, off }
 
   package static let defaultQueues = ["push:jobs:high", "push:jobs", "push:jobs:low"]
+  package static let defaultConcurrency = 512
+  package static let defaultAttempts = 8
+  package static let defaultResultHours = 24
+  package static let defaultGraceSeconds = 25
 
   package var redis: RedisEndpoint
   /// The version of the program, for operators.
@@ -31,12 +35,12 @@ package struct WorkerConfiguration: Sendable {
   package var formats: [String: QueueFormat] = [:]
   package var mode = DeliveryMode.atLeastOnce
   /// Pushes in flight at once.
-  package var concurrency = 512
+  package var concurrency = WorkerConfiguration.defaultConcurrency
   /// The shares of the permits of the configured apps, by bundle id: ``AppLanes``.
   package var appShares: [String: AppShare] = [:]
-  package var maximumAttempts = 8
+  package var maximumAttempts = WorkerConfiguration.defaultAttempts
   package var results = ResultPolicy.all
-  package var resultTimeToLive = Duration.seconds(24 * 3600)
+  package var resultTimeToLive = Duration.seconds(WorkerConfiguration.defaultResultHours * 3600)
   /// What the records of accepted jobs may take of Redis.
   package var recordMemory = RecordMemory.standard
   package var notifications = NotificationPolicy.unsent
@@ -44,7 +48,7 @@ package struct WorkerConfiguration: Sendable {
   package var classes: (any JobClasses)?
   /// Whether events are written to `push:events`.
   package var writesEvents = false
-  package var shutdownGrace = Duration.seconds(25)
+  package var shutdownGrace = Duration.seconds(WorkerConfiguration.defaultGraceSeconds)
   /// Make what jobs pass behind the worker's own gates, in their order.
   package var steps: [@EventLoop @Sendable (WorkerContext) -> PartSteps] = []
   /// Make what reads files again on SIGHUP.
