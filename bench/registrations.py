@@ -16,15 +16,12 @@ USER, SECRET = "bench", "bench-secret-0123456789"
 def measure(setup, results):
     """The server is on core 0; h2load, and Redis behind the sidecar, are on core 1."""
     with Stack(setup.programs, worker=False) as stack:
-        body = f"{stack.directory}/registration"
-        with open(body, "w") as file:
-            file.write(f'{{"token":"{token(7)}","platform":"ios"}}')
         allow(setup, stack)
         servers = {"libmicrohttpd alone": bare(stack), "martlet sidecar": sidecar(setup, stack)}
         try:
             for turn in range(setup.rounds):
                 for name, (process, port) in servers.items():
-                    run_round(setup, stack, results, turn, name, process, port, body)
+                    run_round(setup, stack, results, turn, name, process, port)
             record = Redis(f"{stack.directory}/redis.sock")("GET", f"push:token:{token(7)}")
             if f'"username":"{USER}"'.encode() not in record:
                 raise RuntimeError(f"nothing was registered: {record}")
@@ -55,9 +52,10 @@ def bare(stack):
     return process, int(open(port).read())
 
 
-def sidecar(setup, stack):
+def sidecar(setup, stack, under=()):
+    """`under`: the words of a program that runs the sidecar."""
     log = f"{stack.directory}/sidecar.log"
-    process = Process([f"{setup.programs}/martlet", "sidecar"], CLIENT_CORE, log, environment(stack))
+    process = Process([*under, f"{setup.programs}/martlet", "sidecar"], CLIENT_CORE, log, environment(stack))
     found = []
 
     def listens():
@@ -68,18 +66,26 @@ def sidecar(setup, stack):
     return process, int(found[0])
 
 
-def run_round(setup, stack, results, turn, name, process, port, body):
-    used, redis = process.cpu_seconds(), stack.redis_process.cpu_seconds()
+def load(stack, port, count):
+    """Registers `count` times. Returns registrations per second."""
+    body = f"{stack.directory}/registration"
+    with open(body, "w") as file:
+        file.write(f'{{"token":"{token(7)}","platform":"ios"}}')
     output, _, _ = run_pinned(
-        ["h2load", "--h1", "-n", setup.registrations, "-c", CONNECTIONS, "-m", 1, "-d", body,
+        ["h2load", "--h1", "-n", count, "-c", CONNECTIONS, "-m", 1, "-d", body,
          "-H", "content-type: application/json", "-H", f"authorization: Bearer {SECRET}", "-H", f"x-username: {USER}",
          f"http://127.0.0.1:{port}/api/push/register"], SINK_CORE)
     counts = next(line for line in output.splitlines() if line.startswith("status codes:"))
-    if int(counts.split()[2]) != setup.registrations:
-        raise RuntimeError(f"{name}: {counts}")
+    if int(counts.split()[2]) != count:
+        raise RuntimeError(f"port {port}: {counts}")
     finished = next(line for line in output.splitlines() if line.startswith("finished in"))
-    rate = finished.split(",")[1].split()[0]
+    return float(finished.split(",")[1].split()[0])
+
+
+def run_round(setup, stack, results, turn, name, process, port):
+    used, redis = process.cpu_seconds(), stack.redis_process.cpu_seconds()
+    rate = load(stack, port, setup.registrations)
     per = 1e6 / setup.registrations
     results.add(
-        "registrations", round=turn, server=name, rate=float(rate), cpuMicroseconds=(process.cpu_seconds() - used) * per,
+        "registrations", round=turn, server=name, rate=rate, cpuMicroseconds=(process.cpu_seconds() - used) * per,
         redisMicroseconds=(stack.redis_process.cpu_seconds() - redis) * per)

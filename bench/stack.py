@@ -28,9 +28,10 @@ def deployed(variable):
 
 
 class Stack:
-    def __init__(self, programs, sink=None, worker=True, **settings):
+    def __init__(self, programs, sink=None, worker=True, under=(), **settings):
+        """`under`: the words of a program that runs the worker."""
         self.directory = tempfile.mkdtemp(prefix="martlet-bench-")
-        self._programs, self._settings = programs, settings
+        self._programs, self._under, self._settings = programs, under, settings
         self.worker = None
         path = f"{self.directory}/redis.sock"
         self.redis_process = Process(
@@ -61,7 +62,7 @@ class Stack:
         log = f"{self.directory}/worker.log"
         open(log, "w").close()
         started = time.monotonic()
-        self.worker = Process([f"{self._programs}/martlet", "worker"], CLIENT_CORE, log, environment)
+        self.worker = Process([*self._under, f"{self._programs}/martlet", "worker"], CLIENT_CORE, log, environment)
         wait_until("the worker", self._find_admin, every=0.001, process=self.worker)
         wait_until("the worker's readiness", self._is_ready, every=0.001, process=self.worker)
         return (time.monotonic() - started) * 1000
