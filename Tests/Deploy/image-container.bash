@@ -8,15 +8,8 @@ fail() {
   exit 1
 }
 
-# wait_for WHAT COMMAND...: until the command succeeds.
-wait_for() {
-  local end=$((SECONDS + 300)) what=$1
-  shift
-  until "$@" > /dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || fail "gave up waiting for $what"
-    sleep 0.05
-  done
-}
+# shellcheck source=Tests/Deploy/waiting.bash
+. Tests/Deploy/waiting.bash
 
 free_port() { Tests/Deploy/free-port; }
 
