@@ -35,8 +35,8 @@ install: build ## Install programs, units, man pages and completions; PREFIX and
 deb: build ## Make the Debian package, into .build/packages
 	@deploy/scripts/build-package $(RELEASE) .build/packages
 
-release: build ## Make a release of the commit that is checked out, into .build/releases; VERSION names it
-	@deploy/scripts/release '$(VERSION)' $(RELEASE)
+release: deps ## Make a release of the commit that is checked out, into .build/releases; VERSION names it
+	@deploy/scripts/release '$(VERSION)'
 
 release-check: ## Run what a release must pass, two hours; PREVIOUS names the package of the last release
 	@.ci/release-check $(PREVIOUS)

@@ -1,8 +1,8 @@
 // The files that the programs contain. Swift takes 20 seconds to compile the literal of a file of 128 KB; this takes none.
 #include "CFiles.h"
 
-// deploy/scripts/install writes it, with the hash of the commit and a zero. A build has none, so that a commit needs no new build.
-__attribute__((section(".martlet.commit"), used)) static const volatile char commit[41] = "";
+// deploy/scripts/install writes it, with the hash of the commit, and -dirty if files had changed. A build has none, so that a commit needs no new build.
+__attribute__((section(".martlet.commit"), used)) static const volatile char commit[48] = "";
 
 const char *martlet_commit(void) {
   return (const char *)commit;
