@@ -26,19 +26,21 @@ public final class RawServer: Sendable {
     DispatchQueue(label: "raw server").async {
       while true {
         let peer = accept(listening, nil, nil)
-        guard peer >= 0 else { return }
+        if peer < 0, errno == EINVAL { break }
+        guard peer >= 0 else { continue }
         RawServer.answer(peer, answer)
         switch ending {
         case .close: Glibc.close(peer)
         case .stall: open.withLock { $0.append(peer) }
         }
       }
+      // Not before: this loop would accept connections of the server that gets the number of the descriptor next.
+      close(listening)
     }
   }
 
   deinit {
     shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
     for peer in open.withLock({ $0 }) { close(peer) }
   }
 
