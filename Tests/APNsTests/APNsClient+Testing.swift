@@ -1,8 +1,18 @@
 import EventLoop
+import TestSupport
 
 @testable import APNs
 
 extension APNsClient {
+  /// Waits until so many pushes are in flight, in turns of the loop: what follows comes before their answers are read.
+  func turns(untilInFlight count: Int) async throws {
+    let end = ContinuousClock.now + patience
+    while inFlight < count {
+      guard ContinuousClock.now < end else { throw TestTimeout("not \(count) pushes in flight, but \(inFlight)") }
+      await EventLoop.endOfTurn()
+    }
+  }
+
   /// Sends the push that `makePush` makes with the completion it is given, and waits for its outcome.
   func outcome(
     of makePush: (_ completion: @escaping @EventLoop (SendOutcome) -> Void) -> Push

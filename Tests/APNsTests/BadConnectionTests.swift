@@ -39,6 +39,7 @@ extension SimulatorTests {
     init() async throws {
       apns = try await SimulatedGateway.shared.value
       try await apns.reset()
+      try await SimulatedGateway.beginOfTokenWindow()
     }
 
     private func client(_ change: (inout APNsConfiguration.Limits) -> Void = { _ in }) throws -> APNsClient {
@@ -117,9 +118,12 @@ extension SimulatorTests {
     @Test func `a connection that answers nothing is replaced when a push has waited its time`() async throws {
       let client = try client { $0.requestTimeout = .seconds(2) }
       defer { client.close() }
-      #expect(await answers(1...10, from: client).allSatisfy(\.isAccepted))
+      var number = 0
+      try await eventually("it is connected") {
+        number += 1
+        return await answers(number...number, from: client)[0].isAccepted
+      }
       try await apns.fault(#"{"kind":"stall","open":true}"#)
-      var number = 10
       try await eventually("another connection is used") {
         number += 1
         return await answers(number...number, from: client)[0].isAccepted
@@ -148,7 +152,7 @@ extension SimulatorTests {
       try await apns.settings(#"{"rttMs":300}"#)
       try await apns.fault(#"{"kind":"status","status":400,"reason":"DeviceTokenNotForTopic","count":2}"#)
       async let before = outcome(of: 2, to: Self.token(2), from: client)
-      try await eventually("it is in flight") { client.inFlight == 1 }
+      try await client.turns(untilInFlight: 1)
       client.topicsAdded()
       async let after = outcome(of: 3, to: Self.token(3), from: client)
       guard case .answered(let old) = await before, case .answered(let new) = await after else {
@@ -180,7 +184,7 @@ extension SimulatorTests {
       #expect(answer.meaning == .failed)
       try await apns.settings(#"{"rttMs":300}"#)
       async let others = client.outcomes(11...20)
-      try await eventually("some are in flight") { client.inFlight > 0 }
+      try await client.turns(untilInFlight: 1)
       #expect(client.inFlight == 1)
       #expect(await others.allSatisfy(\.isAccepted))
     }

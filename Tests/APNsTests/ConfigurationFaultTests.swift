@@ -13,6 +13,7 @@ extension SimulatorTests {
     init() async throws {
       apns = try await SimulatedGateway.shared.value
       try await apns.reset()
+      try await SimulatedGateway.beginOfTokenWindow()
     }
 
     @Test func `an expired provider token is renewed once and every push arrives`() async throws {

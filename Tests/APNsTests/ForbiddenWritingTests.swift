@@ -28,7 +28,7 @@ extension SimulatorTests {
       let owner = Owner()
       client.mayWrite = { owner.maySend }
       for number in 1...5 { client.send(TestPush.make(number) { owner.outcomes.append($0) }) }
-      try await eventually("one push is on the wire") { client.inFlight == 1 }
+      try await client.turns(untilInFlight: 1)
       owner.maySend = false
       try await eventually("all have ended") { owner.outcomes.count == 5 }
       #expect(owner.outcomes.count(where: \.isAccepted) == 1)

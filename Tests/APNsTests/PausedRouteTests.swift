@@ -15,6 +15,7 @@ extension SimulatorTests {
     init() async throws {
       apns = try await SimulatedGateway.shared.value
       try await apns.reset()
+      try await SimulatedGateway.beginOfTokenWindow()
     }
 
     private static let tokenReasons = ["ExpiredProviderToken", "InvalidProviderToken"]

@@ -26,6 +26,11 @@ extension SimulatedGateway {
   /// Started by the first test that needs it; ends with the test process.
   static let shared = Task { try await SimulatedGateway() }
 
+  /// Returns when no new provider token is due within a minute: a test that counts tokens then sees those that it causes.
+  static func beginOfTokenWindow() async throws {
+    try await eventually("more than a minute until the next token") { Clock.unixMilliseconds / 1000 % 3000 < 2940 }
+  }
+
   /// A client that waits long for answers and not for attempts. `production`: another gateway for that environment.
   @EventLoop
   func client(

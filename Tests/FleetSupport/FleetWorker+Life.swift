@@ -18,6 +18,12 @@ extension FleetWorker {
   /// The number of log lines with `message`.
   package func count(of message: String) -> Int { process.lines.count { $0.contains(message) } }
 
+  /// Waits for a log line with `message`, and returns all of them. A line may come after the answer of Redis that it speaks of.
+  package func lines(with message: String) async throws -> [String] {
+    try await eventually("it logs: \(message)") { count(of: message) > 0 }
+    return process.lines.filter { $0.contains(message) }
+  }
+
   /// The logged warnings and errors, for failed tests.
   package var complaints: [String] { process.lines.filter { $0.contains("\"warn\"") || $0.contains("\"error\"") } }
 

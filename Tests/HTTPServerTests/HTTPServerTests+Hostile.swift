@@ -114,9 +114,10 @@ extension HTTPServerTests {
       for _ in 1..<limit {
         let guest = Guest(try Wire(port: port))
         guest.wire.send("GET /idle HTTP/1.1\r\nHost: x\r\n\r\n")
+        _ = try guest.wire.read(until: " 0.")
         crowd.append(guest)
       }
-      #expect(try crowd[0].wire.readToEnd().contains("GET /idle"))
+      #expect(try crowd[0].wire.readToEnd() == "")
       first.send("GET /again HTTP/1.1\r\nHost: x\r\n\r\n")
       return try first.read(until: " 0.")
     }

@@ -25,7 +25,7 @@ struct RedisSentinelTests {
         port \(port)
         dir \(directory.path)
         sentinel monitor main 127.0.0.1 \(masterPort) 1
-        sentinel down-after-milliseconds main 500
+        sentinel down-after-milliseconds main 600000
         sentinel failover-timeout main 2000
 
         """
@@ -50,6 +50,8 @@ struct RedisSentinelTests {
     let url = "redis+sentinel://127.0.0.1:\(dead),127.0.0.1:\(fixture.port)/main/1"
     let connection = try await RedisConnection.ready(url)
     #expect(try await port(of: connection) == fixture.master.port)
+    _ = try await ChildProcess.run(
+      "redis-cli", ["-p", "\(fixture.port)", "SENTINEL", "SET", "main", "down-after-milliseconds", "500"])
     try await fixture.master.kill()
     try await eventually("the replica is master and found") { connection.reconnects == 1 }
     #expect(try await port(of: connection) == fixture.replica.port)

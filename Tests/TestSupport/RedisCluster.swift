@@ -7,12 +7,13 @@ public import Glibc
 public final class RedisCluster: Sendable {
   public let nodes: [RedisClusterNode]
 
-  /// After this long without an answer a server counts as failed and its replica takes over.
-  private static let nodeTimeoutMilliseconds = 2000
+  /// After this long without an answer a server counts as failed and its replica takes over. Without replicas none can: a server that
+  /// waits for a processor must not count as failed.
+  private static func nodeTimeoutMilliseconds(replicas: Int) -> Int { replicas > 0 ? 2000 : 30_000 }
 
   /// `arguments` are each redis-server's own, after the defaults.
   public init(primaries: Int = 3, replicas: Int = 1, _ arguments: [String] = []) async throws {
-    let common = ["--cluster-node-timeout", "\(RedisCluster.nodeTimeoutMilliseconds)"] + arguments
+    let common = ["--cluster-node-timeout", "\(RedisCluster.nodeTimeoutMilliseconds(replicas: replicas))"] + arguments
     nodes = try (0..<primaries * (1 + replicas)).map { _ in try RedisClusterNode(common) }
     for node in nodes { try await node.awaitPong() }
     try await RedisCluster.join(nodes, primaries: primaries)

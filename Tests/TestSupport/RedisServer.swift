@@ -50,9 +50,7 @@ public final class RedisServer: Sendable {
       ] + (password.map { ["--requirepass", $0] } ?? []) + arguments
     self.password = password
     let isPlain = arguments.isEmpty && !tcp && password == nil
-    // No server fails over here; a slow machine must not look like a failure.
-    cluster =
-      RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0, ["--cluster-node-timeout", "30000"]) : nil
+    cluster = RedisServer.isCluster && isPlain ? try await RedisCluster(replicas: 0) : nil
     child = Locked(try ChildProcess(RedisServer.program, self.arguments))
     try await awaitPong()
   }

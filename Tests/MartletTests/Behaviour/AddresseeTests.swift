@@ -26,7 +26,7 @@ import TestSupport
   }
 
   @Test func `a job to hundreds of devices does not delay one to three devices`() async throws {
-    try await fleet.gateway.settings(#"{"rttMs":50}"#)
+    try await fleet.gateway.settings(#"{"rttMs":300}"#)
     let slow = try await fleet.worker(["MARTLET_CONCURRENCY": "8"])
     let (user, big, small) = (fleet.unique("carol"), fleet.unique("big"), fleet.unique("small"))
     try await fleet.register(fleet.uniqueTokens(3), to: user)

@@ -229,7 +229,7 @@ import TestSupport
     try await fleet.register(fleet.uniqueTokens(600), to: fleet.unique("readers"), bundleID: app)
     try await fleet.register(fleet.uniqueTokens(1), to: fleet.unique("reader"), bundleID: other)
     let ids = (0..<12).map { _ in fleet.unique("broadcast") }
-    try await fleet.gateway.settings(#"{"rttMs":20}"#)
+    try await fleet.gateway.settings(#"{"rttMs":100}"#)
     let worker = try await fleet.worker(["MARTLET_CONCURRENCY": "32"])
     for id in ids {
       try await fleet.enqueue(#"{"id":"\#(id)","to":{"app":"\#(app)"},"title":"News"}"#, on: worker.queue)
@@ -239,6 +239,7 @@ import TestSupport
     #expect(try await fleet.record(ids[0]).accepted == 600)
     // If all ran at once, the first would end when nearly everything has been sent.
     #expect(try await fleet.gateway.ledger().received < 6 * 600)
+    try await fleet.gateway.settings(#"{"rttMs":0}"#)
     #expect(try await fleet.record(late).accepted == 1)
     for id in ids { #expect(try await fleet.record(id).accepted == 600) }
     let ledger = try await fleet.gateway.ledger()

@@ -69,7 +69,9 @@ import TestSupport
     let pushes = try await fleet.gateway.recent().filter { $0.token == token }
     #expect(pushes.map(\.status) == [403, 200])
     #expect(Set(pushes.map(\.apnsId)).count == 1)
-    #expect(worker.process.lines.contains { $0.contains("provider token minted") && $0.contains("\"generation\":2") })
+    try await eventually("it is logged") {
+      worker.process.lines.contains { $0.contains("provider token minted") && $0.contains("\"generation\":2") }
+    }
   }
 
   @Test func `on 410 the token is deleted`() async throws {

@@ -24,7 +24,7 @@ import TestSupport
     try await eventually("\(dropped) are counted") {
       try await worker.metric("martlet_dead_letters_dropped_total") == Double(dropped)
     }
-    let lines = worker.process.lines.filter { $0.contains("the oldest dead letters were deleted") }
+    let lines = try await worker.lines(with: "the oldest dead letters were deleted")
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(worker.queue) })
     let count = try await fleet.redis("ZCARD", QueueKeys(queue: worker.queue).dead).integer ?? 0

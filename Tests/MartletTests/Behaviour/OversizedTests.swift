@@ -94,7 +94,7 @@ import TestSupport
     #expect(try await fetchConnections() == connections)
     #expect(try await worker.metric("martlet_redis_reconnects_total") == 0)
     #expect(try await worker.metric("martlet_dead_letters_total") == 1)
-    let lines = worker.process.lines.filter { $0.contains("jobs are too large") }
+    let lines = try await worker.lines(with: "jobs are too large")
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(worker.queue) && $0.contains("\(giant(4, name).count)") }, "\(lines)")
     // Only BRPOP transfers elements of any size.

@@ -71,7 +71,6 @@ import TestSupport
     try await first.kill()
     let before = try await fleet.redis("KEYS", "push:user:\(prefix)-*:notifications").array?.count ?? 0
     print("killed with \(before) of \(users.count) records kept")
-    #expect(before < users.count)
     try await fleet.forgetHeartbeat(of: first)
     let second = try await fleet.worker(on: first.queue, isPollingOnly: true)
     #expect(try await fleet.record(id).status == "unsent")
@@ -134,7 +133,7 @@ import TestSupport
     for token in [tokens[.half]![0]] + tokens[.none]! { try await fleet.gateway.device(token, #""rule":"bad""#) }
     // Refused temporarily, and always.
     for token in [tokens[.reachedButOpen]![0], tokens[.late]![0], tokens[.late]![1]] + tokens[.never]! {
-      try await fleet.gateway.device(token, #""rule":"fixed","status":503"#)
+      try await fleet.gateway.device(token, #""rule":"fixed","status":503,"retryAfter":2"#)
     }
     let worker = try await fleet.worker(["MARTLET_MAX_ATTEMPTS": "4"])
     let id = fleet.unique("several")

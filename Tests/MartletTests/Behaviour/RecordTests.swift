@@ -98,9 +98,7 @@ import TestSupport
       }
     }
     #expect(try await fleet.redis("GET", QueueKeys.result(id)).string == record)
-    let lines = worker.process.lines.filter {
-      $0.contains("a record was not written because another job has the same id")
-    }
+    let lines = try await worker.lines(with: "a record was not written because another job has the same id")
     #expect(lines.count == 1)
     #expect(lines.allSatisfy { $0.contains(id) && $0.contains(worker.queue) })
     // Its own producer gets the reply.

@@ -109,8 +109,8 @@ import TestSupport
     #expect(doctor.lines.contains { $0.hasPrefix("ok    certificate") })
     #expect(doctor.lines.contains { $0.hasPrefix("ok    sidecar") })
     let service = try await fleet.sidecar("sidecar", directory.certificateSettings)
-    try await ChildProcess.run(
-      try builtProduct("martlet"), ["health", "--address", "127.0.0.1:\(try await service.adminPort)"])
+    let address = "127.0.0.1:\(try await service.adminPort)"
+    try await eventually("healthy") { try await fleet.martlet("health", "--address", address).exitCode == 0 }
     try await service.stop()
   }
 

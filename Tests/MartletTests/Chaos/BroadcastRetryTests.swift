@@ -33,8 +33,8 @@ import TestSupport
     let (queue, tokens) = try await audience(of: 600, in: fleet)
     let worker = try await broadcast(on: queue, in: fleet, leavingOpen: tokens[400], accepted: 599)
     try await hideProgress(fleet, queue)
-    try await fleet.gateway.device(tokens[400], #""rule":"good""#)
     _ = try await fleet.record(queue, "the attempt in vain") { $0.reason?.contains("NOPERM") == true }
+    try await fleet.gateway.device(tokens[400], #""rule":"good""#)
     try await fleet.redis.redisCLI(["ACL", "SETUSER", Fleet.user, "allkeys"])
     try await expectAllOnce(tokens, queue, in: fleet)
     #expect(try await worker.stop() == 0)

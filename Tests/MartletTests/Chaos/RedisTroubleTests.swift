@@ -47,7 +47,7 @@ import TestSupport
     try await fleet.enqueue(first.map(\.json), on: queue)
     try await fleet.status(of: first, on: queue).expectAllAccepted(first.count)
     // All jobs are in flight when Redis ends.
-    try await fleet.gateway.settings(#"{"rttMs":6000}"#)
+    try await fleet.gateway.settings(#"{"rttMs":15000}"#)
     let jobs = LoadJob.list(queue, 150)
     try await fleet.enqueue(jobs.map(\.json), on: queue)
     try await eventually("all are claimed") {

@@ -158,12 +158,13 @@ import TestSupport
     var workers: [FleetWorker] = []
     let settings: [String: String?] = ["MARTLET_DELIVERY": mode, "MARTLET_CONCURRENCY": "16"]
     for _ in 0..<2 { workers.append(try await fleet.worker(settings, on: queue)) }
-    try await fleet.gateway.settings(#"{"rttMs":200}"#)
+    try await fleet.gateway.settings(#"{"rttMs":1000}"#)
     let tokens = fleet.uniqueTokens(count)
     let name = queue
     try await fleet.enqueue(
       (0..<count).map { Array(job("\(name)-\($0)", tokens[$0]).utf8) }, on: queue)
     let stopped = try await cancelEach(of: count)
+    try await fleet.gateway.settings(#"{"rttMs":0}"#)
     try await fleet.settled(queue)
     var cancelled = 0
     for number in 0..<count {
@@ -179,7 +180,6 @@ import TestSupport
     #expect(ledger.received == count - cancelled)
     #expect(ledger.duplicates == 0)
     for worker in workers { #expect(try await worker.stop() == 0) }
-    try await fleet.gateway.settings(#"{"rttMs":0}"#)
   }
 
   /// Cancels every second job, the last ones first, and returns those whose cancellation was certain at once.

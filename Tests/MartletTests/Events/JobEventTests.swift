@@ -159,7 +159,7 @@ import TestSupport
     _ = try await fleet.record("wrong-typo")
     try await fleet.settled(queue)
     #expect(try await worker.metric("martlet_events_refused_total") == 1)
-    #expect(worker.count(of: "events were lost because Redis refused them") == 1)
+    #expect(try await worker.lines(with: "events were lost because Redis refused them").count == 1)
     let doctor = try await fleet.martlet("doctor")
     #expect(doctor.lines.contains { $0.contains("push:events is a string, not a stream") })
     #expect(try await worker.stop() == 0)

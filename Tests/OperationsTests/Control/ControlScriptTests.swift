@@ -235,6 +235,7 @@ struct ControlScriptTests: QueueScriptTests {
     #expect(PromotionAnswer(answer)?.moved == 1)
     #expect(PromotionAnswer(answer)?.control?.flags == [.paused])
     #expect(try await control.currentPause()?.by == "anna")
+    _ = try await send("PERSIST", keys.promoter)
     let other = try await connection.send(keys.promote(by: "v"))
     #expect(PromotionAnswer(other)?.isElected == false)
     #expect(PromotionAnswer(other)?.control?.isPaused == true)

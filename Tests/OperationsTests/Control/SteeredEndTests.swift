@@ -42,11 +42,12 @@ struct SteeredEndTests {
 
   @Test func `a mark that an earlier version wrote ends when it says`() async throws {
     let fixture = try await QueueFixture()
-    let ends = Clock.unixMilliseconds + 3000
-    try await fixture.send("ZADD", fixture.keys.cancelled, "\(ends)", "a")
+    try await fixture.send("ZADD", fixture.keys.cancelled, "\(Clock.unixMilliseconds + 3_600_000)", "a")
     try await fixture.send("SET", fixture.keys.control, "1 C")
     try await fixture.knowsCancellations()
     #expect(try await fixture.isMarked("a"))
+    let ends = Clock.unixMilliseconds + 500
+    try await fixture.send("ZADD", fixture.keys.cancelled, "XX", "\(ends)", "a")
     try await eventually("nothing is asked of the queue any more") {
       try await fixture.send("EXISTS", fixture.keys.control, fixture.keys.cancelled).integer == 0
     }

@@ -63,8 +63,8 @@ import TestSupport
   @Test func `in quiet hours a job is held or suppressed`() async throws {
     let (instance, queue) = (fleet.unique("instance"), fleet.unique("jobs"))
     try await fleet.register(instance: instance)
-    let quiet = try await fleet.worker(
-      ["MARTLET_QUIET_HOURS": try fleet.hoursAroundNow(in: "UTC").text, "MARTLET_TIME_ZONE": "UTC"], on: queue)
+    let hours = try fleet.hoursAroundNow(in: "UTC")
+    let quiet = try await fleet.worker(["MARTLET_QUIET_HOURS": hours.text, "MARTLET_TIME_ZONE": "UTC"], on: queue)
     let suppressed = try await fleet.deliver("action_needed", to: instance, on: queue)
     #expect(
       try await explain(suppressed.id, on: queue).sentences.contains {
@@ -75,7 +75,7 @@ import TestSupport
     let explanation = try await explain(held, on: queue)
     #expect(explanation.state == "deferred")
     #expect(explanation.next?["sentence"]?.string == "The delivery policy decides again whether it is sent.")
-    #expect(explanation.next?["at"]?.time == (try fleet.hoursAroundNow(in: "UTC").end))
+    #expect(explanation.next?["at"]?.time == hours.end)
     #expect(try await quiet.stop() == 0)
   }
 }

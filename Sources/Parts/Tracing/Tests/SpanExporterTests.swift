@@ -67,7 +67,7 @@ struct SpanExporterTests {
     let collector = try TraceCollector(.status(503))
     let (exporter, metrics) = exporter(collector.endpoint)
     exporter.add(spans(SpanBuffer.batch))
-    try await eventually("the first attempt") { collector.requests.count == 1 }
+    try await eventually("the first attempt") { collector.requests.count >= 1 }
     collector.mode = .accepts
     try await eventually("another attempt") { metrics.exported.value == UInt64(SpanBuffer.batch) }
     #expect(metrics.dropped.value == 0)

@@ -47,6 +47,8 @@ struct TracingTests {
       job(fleet.unique("not-sampled"), trace: String(Self.parent.dropLast(2)) + "00", to: tokens), on: worker.queue)
     #expect(try await fleet.record(id).trace == Self.parent)
     try await fleet.settled(worker.queue)
+    // Not the end of the worker, which waits for a collector only for a moment.
+    try await eventually("the spans arrive") { collector.spans.count >= 5 }
     #expect(try await worker.stop() == 0)
 
     let spans = collector.spans
@@ -81,6 +83,7 @@ struct TracingTests {
     let id = fleet.unique("untraced")
     try await fleet.enqueue(job(id, trace: nil, to: [fleet.uniqueToken()]), on: worker.queue)
     #expect(try await fleet.record(id).trace == nil)
+    try await eventually("the spans arrive") { !collector.spans.isEmpty }
     #expect(try await worker.stop() == 0)
     #expect(collector.spans.first?["traceId"]?.string == TraceID.derived(jobID: id).text)
     #expect(collector.spans.first?["parentSpanId"] == nil)
