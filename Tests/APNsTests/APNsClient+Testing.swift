@@ -4,7 +4,7 @@ import TestSupport
 @testable import APNs
 
 extension APNsClient {
-  /// Waits until so many pushes are in flight, in turns of the loop: what follows comes before their answers are read.
+  /// Waits until `count` pushes are in flight, in turns of the loop: what follows comes before their answers are read.
   func turns(untilInFlight count: Int) async throws {
     let end = ContinuousClock.now + patience
     while inFlight < count {
