@@ -60,11 +60,10 @@ final class Activities {
   /// `shared`, `order`, `timestamp`, `payload`, `priority`, `expiresAt`, `phase` (`open`, `waiting`, `settled`), `since`
   /// and `reached` (beginnings of tokens); `firstStart`, with the `channel` that updates the activity if there is one;
   /// `startedAt`; `starts`: the devices on which it was started, up to 1,000; `members`: the users for whom a start was
-  /// sent; `formerStarts`: those of `starts` whose users an earlier version did not keep; `updates`: the unix seconds of
-  /// those in the last minute |
+  /// sent; `updates`: the unix seconds of those in the last minute |
   static func key(_ id: String) -> String { "push:activity:\(id)" }
 
-  /// | `martlet:starts:<device>` | string | 1 h | how many Live Activities were started on a device, by its `deviceId` and
-  /// user, or a digest of its token |
+  /// | `martlet:starts:<device>` | string | 1 h | how many Live Activities were started on a device, by its `deviceId`, a
+  /// line feed and its user, or a digest of its token |
   private static func startsKey(_ device: String) -> String { "martlet:starts:\(device)" }
 }

@@ -6,38 +6,47 @@ import PushModel
 enum ActivityAudience: Sendable, Equatable {
   /// Everyone who has registered a token.
   case everyone
-  /// These users, and the phones of `formerStarts`, whose users an earlier version did not keep.
-  case users(Set<String>, formerStarts: Set<String>)
+  case users(Set<String>)
 
   func includes(_ device: ActivityDevice) -> Bool {
-    guard case .users(let users, let formerStarts) = self else { return true }
-    if let user = device.user, users.contains(user) { return true }
-    guard !formerStarts.isEmpty else { return false }
-    // A start went to another token of the phone, so that a token alone says nothing.
-    return device.formerPhone.map(formerStarts.contains) ?? formerStarts.contains { !ActivityDevice.isPhone($0) }
+    guard case .users(let users) = self else { return true }
+    return device.user.map(users.contains) ?? false
   }
 }
 
 /// A device as the state of a Live Activity knows it.
 struct ActivityDevice: Sendable, Equatable {
   private static let prefix = "phone:"
+  /// Between the phone and its user: no name holds it.
+  private static let separator = "\n"
 
   /// A digest of the token, shorter than the token.
   let token: String
   /// The phone, if the app names it; else the token. An app can name any phone, so it counts for one user only.
   let phone: String
-  /// The key that an earlier version gave to the phone; nil if the app does not name it.
-  let formerPhone: String?
   let user: String?
 
   init(token: DeviceToken, phone: String?, user: String?) {
     let digest = apnsID(jobID: "", token: token.text)
     self.token = digest
-    self.phone = phone.map { "\(ActivityDevice.prefix)\($0):\(user ?? "")" } ?? digest
-    formerPhone = phone.map { ActivityDevice.prefix + $0 }
+    self.phone = phone.map { ActivityDevice.key($0, of: user ?? "") } ?? digest
     self.user = user
   }
 
+  private static func key(_ phone: String, of user: String) -> String { prefix + phone + separator + user }
+
   /// Whether a ``phone`` is that of an app which names it.
-  static func isPhone(_ key: String) -> Bool { key.hasPrefix(prefix) }
+  static func isPhone(_ key: String) -> Bool { key.utf8.starts(with: prefix.utf8) }
+
+  /// The key of a token or a phone as it is stored now. 2.0.0 put a colon between a phone and its user, which both may contain:
+  /// nil if the key may be that of several of the users, or of none.
+  static func key(stored key: String, users: Set<String>) -> String? {
+    guard isPhone(key), !key.utf8.contains(UInt8(ascii: "\n")) else { return key }
+    let names = key.utf8.dropFirst(prefix.utf8.count)
+    let colons = names.indices.filter { names[$0] == UInt8(ascii: ":") }
+    let parts = colons.map { (phone: names[..<$0], user: String(Substring(names[names.index(after: $0)...]))) }
+    let known = parts.filter { users.contains($0.user) }
+    guard let (phone, user) = known.first, known.count == 1 else { return nil }
+    return ActivityDevice.key(String(Substring(phone)), of: user)
+  }
 }

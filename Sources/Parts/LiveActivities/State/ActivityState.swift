@@ -80,8 +80,6 @@ struct ActivityState: Sendable, Equatable {
   var startTurns: [String: AttemptTurn] = [:]
   /// The users for whom a start was sent: the states of the activity are theirs.
   var members: Set<String> = []
-  /// Of ``starts``, those by an earlier version, which kept no ``members``: `phone:` with the id, or the digest of a token.
-  var formerStarts: Set<String> = []
   /// Unix seconds of the updates in ``budgetTime``.
   var updates: [Int64] = []
 
@@ -95,7 +93,7 @@ struct ActivityState: Sendable, Equatable {
 
   /// Whether the activity is known to be that of the device's user: a start was sent, or a job has named the user.
   func isFor(_ device: ActivityDevice) -> Bool {
-    ActivityAudience.users(members.union(users.keys), formerStarts: formerStarts).includes(device)
+    ActivityAudience.users(members.union(users.keys)).includes(device)
   }
 
   static func newest(of all: Newest?, _ own: Newest?) -> Newest? {
@@ -106,7 +104,7 @@ struct ActivityState: Sendable, Equatable {
   /// Whose a state is. `user`: the one whom its job names; nil for none.
   func audience(of newest: Newest, user: String?) -> ActivityAudience {
     if newest.isShared { return .everyone }
-    return user.map { .users([$0], formerStarts: []) } ?? .users(members, formerStarts: formerStarts)
+    return .users(user.map { [$0] } ?? members)
   }
 }
 
@@ -196,7 +194,7 @@ extension ActivityState {
   private func newest(for user: String?) -> Newest? {
     guard let user else { return all }
     // The state of all is this user's, too, if it may be.
-    let isTheirs = all.map { $0.isShared || members.contains(user) || !formerStarts.isEmpty } ?? false
+    let isTheirs = all.map { $0.isShared || members.contains(user) } ?? false
     return ActivityState.newest(of: isTheirs ? all : nil, users[user])
   }
 
@@ -257,10 +255,7 @@ extension ActivityState {
       guard ended.order < job.order else { return .superseded(by: ended.jobID) }
       restart(job.user, devices, after: ended)
     }
-    let free = devices.filter { device in
-      let starter = starts[device.phone] ?? device.formerPhone.flatMap { starts[$0] }
-      return starter == nil || starter == job.nonce
-    }
+    let free = devices.filter { starts[$0.phone] ?? job.nonce == job.nonce }
     let phones = Set(free.map(\.phone))
     guard !free.isEmpty || devices.isEmpty else { return .duplicate }
     guard starts.count + phones.count(where: { starts[$0] == nil }) <= ActivityState.maximumStarts else {
@@ -280,7 +275,7 @@ extension ActivityState {
   private mutating func restart(_ user: String?, _ devices: [ActivityDevice], after ended: Newest) {
     if let user, users[user]?.nonce == ended.nonce {
       users[user] = nil
-      for key in devices.flatMap({ [$0.phone, $0.formerPhone ?? $0.phone] }) { starts[key] = nil }
+      for device in devices { starts[device.phone] = nil }
     } else {
       self = ActivityState()
     }
@@ -386,13 +381,23 @@ extension ActivityState {
     startedAt = value["startedAt"]?.time ?? 0
     for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
     for member in value["startTurns"]?.members ?? [] { startTurns[member.key] = AttemptTurn(member.value.string) }
-    if let members = value["members"]?.array {
-      self.members = Set(members.compactMap(\.string))
-      formerStarts = Set((value["formerStarts"]?.array ?? []).compactMap(\.string))
-    } else {
-      formerStarts = Set(starts.keys)
-    }
+    members = Set((value["members"]?.array ?? []).compactMap(\.string))
     updates = (value["updates"]?.array ?? []).compactMap(\.time)
+    renamePhones()
+  }
+
+  /// Gives the phones that an earlier version has stored their present keys.
+  private mutating func renamePhones() {
+    let known = members.union(users.keys)
+    func key(_ stored: String) -> String? { ActivityDevice.key(stored: stored, users: known) }
+    func renamed(_ newest: Newest) -> Newest {
+      var newest = newest
+      newest.reached = Set(newest.reached.compactMap(key))
+      return newest
+    }
+    starts = [String: String](starts.compactMap { start in key(start.key).map { ($0, start.value) } }) { $1 }
+    all = all.map(renamed)
+    users = users.mapValues(renamed)
   }
 
   func json() -> [UInt8] {
@@ -401,7 +406,7 @@ extension ActivityState {
       "firstStart": firstStart, "startedAt": startedAt == 0 ? nil : startedAt,
       "starts": starts.isEmpty ? nil : JSONObject(starts),
       "startTurns": startTurns.isEmpty ? nil : JSONObject(startTurns.compactMapValues(\.text)),
-      "members": members.sorted(), "formerStarts": formerStarts.isEmpty ? nil : formerStarts.sorted(),
+      "members": members.sorted(),
       "updates": updates.isEmpty ? nil : updates,
     ]
     return object.bytes

@@ -20,7 +20,7 @@ struct ActivityAudienceTests: ActivityTests {
       Issue.record("the state is not sent")
       return
     }
-    #expect(audience == .users(["alice"], formerStarts: []))
+    #expect(audience == .users(["alice"]))
     #expect(audience.includes(device("t")) && audience.includes(device("t", phone: nil)))
     // Eve knows the id of the activity, and that of alice's phone.
     #expect(!audience.includes(device("e", phone: "a", of: "eve")) && !audience.includes(device("e", of: nil)))
@@ -56,23 +56,54 @@ struct ActivityAudienceTests: ActivityTests {
     #expect(answer == .start(timestamp: 101, phones: keys("phone-of-alice")))
   }
 
-  /// Until they end, activities that an earlier version has started are those of its phones.
-  @Test mutating func `a state without users keeps the phones on which it was started`() throws {
-    state = ActivityState(json: Array(#"{"starts":{"phone:a":"n","phone:b":"n"}}"#.utf8))
-    _ = announce(try job("u", at: 100, isShared: false))
-    #expect(state.newest(for: device("t", phone: "a")) != nil)
-    #expect(state.newest(for: device("e", phone: "c", of: "eve")) == nil)
-    #expect(state.newest(for: device("e", phone: nil, of: "eve")) == nil)
-    let again = try job("s", at: 101, user: "alice", event: "start")
-    #expect(
-      state.decide(.start(again, devices: phones("a", "c")), now: now) == .start(timestamp: 101, phones: keys("c")))
-    // A phone whose user is known now does not make the others strangers.
-    state = ActivityState(json: state.json())
-    #expect(state.newest(for: device("t", phone: "b", of: "bob")) != nil)
-    // The token of a start says nothing about that of the activity.
-    state = ActivityState(json: Array(#"{"starts":{"0F1E":"n"}}"#.utf8))
-    _ = announce(try job("u", at: 100, isShared: false))
-    #expect(state.newest(for: device("t", phone: nil)) != nil)
-    #expect(state.newest(for: device("t", phone: "a")) == nil)
+  @Test mutating func `a phone and its user are told apart, whatever their names contain`() throws {
+    let (bob, team) = (device("1", phone: "X:team", of: "bob"), device("2", phone: "X", of: "team:bob"))
+    for (user, device) in [("bob", bob), ("team:bob", team)] {
+      let start = try job(user, at: 100, user: user, event: "start")
+      #expect(
+        state.decide(.start(start, devices: [device]), now: now) == .start(timestamp: 100, phones: [device.phone]))
+    }
+    _ = announce(try job("end", at: 200, event: "end"))
+    _ = state.decide(.settle(nonce: "n-end", turn: turn, reached: [bob.token, bob.phone]), now: now)
+    guard case .newest = state.decide(.refresh(team, nonce: "n-t", turn: turn), now: now) else {
+      Issue.record("the end that bob got is not sent to team:bob")
+      return
+    }
+  }
+
+  /// 2.0.0 joined a phone and its user by a colon.
+  @Test mutating func `a start that an earlier version noted keeps others out, unless it may be another user's`() throws
+  {
+    let (bob, team) = (device("1", phone: "X:team", of: "bob"), device("2", phone: "X", of: "team:bob"))
+    let again = try job("again", at: 101, event: "start")
+    func answers(_ members: String) -> [ActivityAnswer] {
+      [bob, team].map { device in
+        let json = #"{"starts":{"phone:X:team:bob":"n"},"members":[\#(members)]}"#
+        var state = ActivityState(json: ActivityState(json: Array(json.utf8)).json())
+        return state.decide(.start(again, devices: [device]), now: now)
+      }
+    }
+    let free = [bob, team].map { ActivityAnswer.start(timestamp: 101, phones: [$0.phone]) }
+    #expect(answers(#""bob""#) == [.duplicate, free[1]])
+    #expect(answers(#""team:bob","b""#) == [free[0], .duplicate])
+    #expect(answers(#""bob","team:bob""#) == free)
+    #expect(answers("") == free)
+  }
+
+  @Test(arguments: 1...20)
+  mutating func `whatever users and phones are called, each phone of each user is started once`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let users = HardNames.users(26)
+    var (started, owners): (Set<HardName>, Set<HardName>) = ([], [])
+    for number in 0..<150 {
+      let (user, phone) = (users[random.below(users.count)], HardNames.phone(random.below(6)))
+      let start = try job("\(number)", at: 100 + Int64(number), event: "start")
+      let answer = state.decide(.start(start, devices: [device("s", phone: phone, of: user.form)]), now: now)
+      #expect((answer == .duplicate) != started.insert(HardName("\(phone)\n\(user)")).inserted)
+      owners.insert(user)
+      state = ActivityState(json: state.json())
+    }
+    _ = announce(try job("update", at: 1000, isShared: false))
+    #expect(users.filter { state.newest(for: device("t", of: $0.form)) != nil } == users.filter(owners.contains))
   }
 }

@@ -73,7 +73,7 @@ struct ActivityExplanationTests {
   @Test func `a state that waits for a token, since when and until when`() {
     var state = ActivityState()
     state.all = newest(phase: .waiting)
-    state.starts = ["phone:1": "n", "phone:2": "n"]
+    state.starts = ["phone:1\nalice": "n", "phone:2\nalice": "n"]
     var facts = facts(state)
     facts.waits["goal-1"] = .init(since: Self.now - 60_000, until: Self.now + 3_600_000)
     let explanation = ActivityExplanation(facts)
@@ -126,7 +126,7 @@ struct ActivityExplanationTests {
       ActivityExplanation(facts(ended)).summary.outcome
         == "Live Activity match was ended by job whistle; APNs accepted the end for 2 devices.")
     var started = ActivityState()
-    started.starts = ["phone:1": "n"]
+    started.starts = ["phone:1\nalice": "n"]
     started.firstStart = .init(jobID: "kick-off", order: ActivityOrder(timestamp: 1, enqueuedAt: 1, sequence: ""))
     let explanation = ActivityExplanation(facts(started))
     #expect(
@@ -138,7 +138,7 @@ struct ActivityExplanationTests {
 
   @Test func `an activity that a channel updates has no update token, and a state without the channel waits in vain`() {
     var state = ActivityState()
-    state.starts = ["phone:1": "n"]
+    state.starts = ["phone:1\nalice": "n"]
     let order = ActivityOrder(timestamp: 1, enqueuedAt: 1, sequence: "")
     state.firstStart = .init(jobID: "kick-off", order: order, channel: "cup")
     let explanation = ActivityExplanation(facts(state))

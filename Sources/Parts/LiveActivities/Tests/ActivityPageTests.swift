@@ -34,7 +34,7 @@ struct ActivityPageTests {
       jobID: "goal-1", nonce: "n", queue: "push:jobs", isEnd: false, isShared: true,
       order: ActivityOrder(timestamp: 1, enqueuedAt: 1, sequence: ""), timestamp: 1, payload: [], priority: 10,
       expiresAt: nil, phase: phase, since: 1)
-    state.starts = ["phone:1": "n"]
+    state.starts = ["phone:1\nalice": "n"]
     _ = try await fixture.run("SET", Activities.key(activity), String(decoding: state.json(), as: UTF8.self))
   }
 
