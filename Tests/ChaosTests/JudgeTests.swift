@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 @testable import Chaos
 
@@ -10,7 +11,7 @@ struct JudgeTests {
     ProducedJob(id: id, addressee: .devices(devices), sent: Self.time(0), isConfirmed: true)
   }
 
-  private func userJob(_ user: String, sent: Double) -> ProducedJob {
+  private func userJob(_ user: HardName, sent: Double) -> ProducedJob {
     ProducedJob(id: "j", addressee: .user(user, device: "d"), sent: Self.time(sent), isConfirmed: true)
   }
 
@@ -179,6 +180,22 @@ struct JudgeTests {
     #expect(broken(evidence) == [:])
     evidence.pushes = [push(at: 63)]
     #expect(broken(evidence) == [.notOwned: 1])
+  }
+
+  /// What a fleet does that takes names for each other which look alike.
+  @Test(arguments: [
+    ("jos\u{e9}", "jose\u{301}"), (";", "\u{37e}"), ("\u{d55c}", "\u{1112}\u{1161}\u{11ab}"),
+    ("\u{304c}", "\u{304b}\u{3099}"), ("bob", "team:bob"), ("bob", "{bob}"), ("bob", "bo b"),
+  ])
+  func `a push to the device of a user whose name looks alike is a violation`(name: String, other: String) {
+    for (user, owner) in [(name, other), (other, name)] {
+      var evidence = evidence(userJob(HardName(user), sent: 0.5), [push(at: 1)])
+      evidence.ownership.append(.register, HardName(user), "d", requested: Self.time(0), confirmed: Self.time(0.1))
+      #expect(broken(evidence) == [:])
+      evidence.ownership = OwnershipTimeline()
+      evidence.ownership.append(.register, HardName(owner), "d", requested: Self.time(0), confirmed: Self.time(0.1))
+      #expect(broken(evidence) == [.notOwned: 1])
+    }
   }
 
   @Test func `a user who owns a device all the time gets the push`() {

@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 @testable import Chaos
 
@@ -25,7 +26,7 @@ struct OwnershipTimelineTests {
     timeline.append(.register, "a", "d", requested: 10, confirmed: 20)
     timeline.append(.register, "b", "d", requested: 30, confirmed: nil)
     timeline.append(.register, "c", "d", requested: 50, confirmed: 60)
-    for user in ["a", "b"] {
+    for user in ["a", "b"] as [HardName] {
       #expect(timeline.mayHaveOwned(user, "d", in: 45...46))
       #expect(!timeline.mayHaveOwned(user, "d", in: 61...70))
       #expect(!timeline.ownedThroughout(user, "d", 45...46))

@@ -1,4 +1,5 @@
 import Testing
+import TestSupport
 
 @testable import Chaos
 
@@ -64,8 +65,9 @@ struct PlanTests {
     let keys = Population().keys
     #expect(Set(keys).count == keys.count)
     for key in [
-      "push:user:mover-0-a:tokens", "push:token:\(Population.token(.moving, 9))", "martlet:{registry:15}:journal",
-      "push:user:user-23:tokens", "push:app:\(Population.broadcastApp):tokens:15",
+      "push:user:\(HardNames.users(1)[0]):tokens", "push:token:\(Population.token(.moving, 9))",
+      "martlet:{registry:15}:journal", "push:user:bob2:tokens",
+      "push:app:\(Population.broadcastApp):tokens:15",
     ] { #expect(keys.contains(key)) }
   }
 

@@ -18,7 +18,10 @@ import threading
 import time
 import urllib.request
 
+import names
+
 APP = "com.example.demo"
+TYPE = "Ride_1.Attributes"
 QUEUE = "push:jobs"
 SEEDS_AT_ONCE = 20
 ROUND_SECONDS = 25
@@ -82,9 +85,10 @@ class Fleet:
     def enqueue(self, job):
         """As a producer does that tries again until Redis has answered."""
         until = time.monotonic() + 60
+        text = json.dumps(job, ensure_ascii=len(job["id"]) % 2 == 0)
         while True:
             result = subprocess.run(
-                ["redis-cli", "-s", self.socket, "-x", "LPUSH", QUEUE], input=json.dumps(job), capture_output=True, text=True)
+                ["redis-cli", "-s", self.socket, "-x", "LPUSH", QUEUE], input=text, capture_output=True, encoding="utf-8")
             if result.returncode == 0 and result.stdout.strip().isdigit():
                 return
             if time.monotonic() > until:
@@ -134,41 +138,51 @@ class Activity:
         return max(self.states, default=None)
 
 
+def secret(user):
+    return f"secret-of-{user.encode().hex()}"
+
+
 class Scene:
     """The users, phones and activities of a seed."""
 
     def __init__(self, seed, fleet):
         self.random = random.Random(seed)
         self.fleet, self.seed = fleet, seed
-        self.users = [f"user-{seed}-{number}" for number in range(3)]
+        # In the one form that names of users have. What is sent is written in any.
+        *self.users, self.stranger = names.users(seed, 4)
         self.phones = {}  # device id -> user
         self.offline = set()
         self.activities = []
         # Tokens of somebody who has guessed the ids of the activities.
-        self.stranger, self.strange_tokens = f"stranger-{seed}", set()
+        self.strange_tokens = set()
         for user in [*self.users, self.stranger]:
             subprocess.run(
-                [f"{fleet.programs}/martlet", "credentials", "add", "user", user, "--secret", "-"], check=True,
-                input=f"secret-of-{user}\n", text=True, env=fleet.environment, stdout=subprocess.DEVNULL)
-        for user in self.users:
+                [f"{fleet.programs}/martlet", "credentials", "add", "user", self.spelled(user), "--secret", "-"], check=True,
+                input=f"{secret(user)}\n", text=True, env=fleet.environment, stdout=subprocess.DEVNULL)
+        for place, user in enumerate(self.users):
             for number in range(self.random.randint(1, 2)):
-                self.add_phone(f"phone-{user}-{number}", user)
+                self.add_phone(names.phone(seed, place, number), user)
         for number in range(4):
             users = self.random.sample(self.users, self.random.choice([1, 1, 2]))
-            self.activities.append(Activity(f"live-{seed}-{number}", users))
+            self.activities.append(Activity(f"live:{seed}:{number}", users))
+
+    def spelled(self, user):
+        return names.spelled(user, self.random)
 
     def add_phone(self, phone, user):
         token = f"{self.random.getrandbits(256):064x}"
         self.phones[phone] = user
         self.fleet.control("/live-activities", {
-            "deviceId": phone, "bundleId": APP, "username": user, "bearer": f"secret-of-{user}", "seed": self.seed,
-            "sidecar": self.fleet.sidecar_url, "startTokens": {"Ride": token}, "maxDelayMs": 3000})
-        self.register(user, "types/Ride", {"token": token, "bundleId": APP, "deviceId": phone})
+            "deviceId": phone, "bundleId": APP, "username": self.spelled(user), "bearer": secret(user), "seed": self.seed,
+            "sidecar": self.fleet.sidecar_url, "startTokens": {TYPE: token}, "maxDelayMs": 3000})
+        self.register(user, f"types/{TYPE}", {"token": token, "bundleId": APP, "deviceId": phone})
 
     def register(self, user, path, body):
+        # The library takes a character for a byte.
+        name = self.spelled(user).encode().decode("latin-1")
         request = urllib.request.Request(
             f"{self.fleet.sidecar_url}/activities/{path}", method="PUT", data=json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer secret-of-{user}", "X-Username": user})
+            headers={"Authorization": f"Bearer {secret(user)}", "X-Username": name})
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert answer.status == 200
 
@@ -207,11 +221,11 @@ class Scene:
 
     def start(self, activity, now):
         for user in activity.users:
-            id = f"{activity.name}-start-{user}-{len(activity.starts)}"
+            id = f"{activity.name}-start-{self.users.index(user)}-{len(activity.starts)}"
             activity.starts.append((id, user))
             self.fleet.enqueue({
-                "id": id, "to": {"user": user}, "app": APP, "title": "Ride", "enqueuedAt": now,
-                "liveActivity": {"event": "start", "id": activity.name, "attributesType": "Ride", "attributes": {},
+                "id": id, "to": {"user": self.spelled(user)}, "app": APP, "title": "Ride", "enqueuedAt": now,
+                "liveActivity": {"event": "start", "id": activity.name, "attributesType": TYPE, "attributes": {},
                                  "contentState": {"n": -1}, "timestamp": now // 1000 - 60}})
 
     def change(self, activity, now, event):

@@ -19,7 +19,10 @@ struct IdentityTests {
   private static let (app, otherApp) = ("com.identity.a", "com.identity.b")
   private static let (token, activityToken) = (SHA256.hex("identity-alice"), SHA256.hex("identity-activity"))
   private static let (activity, phone, instance) = ("identity-order-1042", "identity-phone", "identity-home")
-  private static let (user, text) = ("identity-alice", "what only alice may read")
+  /// Users who are easily taken for each other; the last is the first in another form.
+  private static let (user, eve, spelled) = ("identity-jos\u{e9}", "identity-jose", "identity-jose\u{301}")
+  private static let query = "?userId=" + String(percentEncoding: user)
+  private static let text = "what only alice may read"
 
   /// Who asks, and whether they hold the tokens that they name: an app that registers a token has it from its phone.
   private struct Caller {
@@ -68,13 +71,13 @@ struct IdentityTests {
     let home = ["X-Nyra-Device-Key": Self.instance + "-secret-of-16", "X-Nyra-Instance-Id": Self.instance]
     let own = #"{"apns_device_token":"\#(SHA256.hex("identity-home"))","environment":"production"}"#
     #expect(try await fixture.request("POST", "/push/apns/register", home, body: own).status / 100 == 2)
-    let state = #"{"members":["\#(Self.user)"],"starts":{"phone:x:\#(Self.user)":"n"}}"#
+    let state = #"{"members":["\#(Self.user)"],"starts":{"phone:x\n\#(Self.user)":"n"}}"#
     _ = try await fixture.run("SET", "push:activity:\(Self.activity)", state)
     return alice
   }
 
   private func callers(_ fixture: SidecarFixture) async throws -> [Caller] {
-    let eve = try await fixture.user("identity-eve")
+    let eve = try await fixture.user(Self.eve)
     for credential in [
       credential(.key, "identity-key", apps: [Self.otherApp]), credential(.instance, "identity-other", apps: []),
     ] { _ = try await fixture.backend.credentials.add(credential) }
@@ -82,6 +85,9 @@ struct IdentityTests {
     return [
       Caller(name: "eve", headers: eve),
       Caller(name: "eve who says that she is alice", headers: eve.merging(["X-Username": Self.user]) { $1 }),
+      Caller(
+        name: "eve who writes alice's name in another form",
+        headers: eve.merging(["X-Username": Self.spelled]) { $1 }),
       Caller(name: "a key of another app", headers: ["X-API-Key": "identity-key-secret-of-16"]),
       Caller(name: "another instance", headers: other),
       Caller(
@@ -158,7 +164,7 @@ struct IdentityTests {
         let query = operation.value["parameters"]?.array?.contains { $0["name"]?.string == "userId" } == true
         operations.append(
           Operation(
-            method: operation.key.uppercased(), path: target + (query ? "?userId=\(Self.user)" : ""),
+            method: operation.key.uppercased(), path: target + (query ? Self.query : ""),
             body: known == nil ? nil : String(decoding: JSONValue.object(members).bytes, as: UTF8.self)))
       }
     }
@@ -204,6 +210,6 @@ struct IdentityTests {
   }
 
   private var eveHeaders: [String: String] {
-    ["Authorization": "Bearer \(SidecarFixture.secret)identity-eve", "X-Username": "identity-eve"]
+    ["Authorization": "Bearer \(SidecarFixture.secret)\(Self.eve)", "X-Username": Self.eve]
   }
 }

@@ -10,6 +10,8 @@ struct Arguments: Equatable {
   var layout = RedisLayout.sentinels
   /// Nil for all kinds of the layout.
   var kinds: [FaultKind]?
+  /// Whether users are taken for each other on purpose.
+  var crosses = false
   var wantsPlan = false
   var isVerbose = false
   var wantsHelp = false
@@ -27,6 +29,7 @@ struct Arguments: Equatable {
       --rate N         jobs per second (100)
       --only NAMES     kinds of faults, separated by commas (all); --plan prints their names
       --artifacts DIR  where the evidence is kept if an invariant is broken, in a directory for each run (.build/chaos)
+      --cross          take users for each other on purpose, which the judge must find
       --plan           print the plan and end
       --verbose        print each fault when it begins
       --help
@@ -42,6 +45,7 @@ struct Arguments: Equatable {
     while let option = rest.popFirst() {
       switch option {
       case "--plan": wantsPlan = true
+      case "--cross": crosses = true
       case "--verbose": isVerbose = true
       case "--cluster": layout = .cluster
       case "--help", "-h": wantsHelp = true

@@ -13,7 +13,7 @@ import Testing
 @EventLoop
 @Suite(.serialized) struct ClusterHammerTests {
   private static let cluster = Task { try await RedisCluster(replicas: 0) }
-  private static let users = ["hammer-a", "hammer-b"]
+  private static let users = HardNames.users(6).suffix(2).map(\.form)
   private static let apps = ["com.hammer.x", "com.hammer.y"]
 
   private func registry(on cluster: RedisCluster) async throws -> Registry {
@@ -99,7 +99,8 @@ import Testing
       let journal = RegistryKeys.journal(shard: shard)
       #expect(try await registry.connection.send(RedisCommand("ZCARD", journal)).integer == 0)
     }
-    let count = try await registry.connection.send(RedisCommand("SCARD", RegistryKeys.userTokens("hammer-a"))).integer
+    let set = RegistryKeys.userTokens(Self.users[0])
+    let count = try await registry.connection.send(RedisCommand("SCARD", set)).integer
     #expect(count ?? 9 <= 3)
   }
 
@@ -107,7 +108,8 @@ import Testing
     let cluster = try await Self.cluster.value
     let tokens = (0..<5).map { "token-reshard-\($0)-0123456789abcdef" }
     let keys = [
-      RegistryKeys.userTokens("hammer-a"), RegistryKeys.token(entry: tokens[0]), RegistryKeys.token(entry: tokens[1]),
+      RegistryKeys.userTokens(Self.users[0]), RegistryKeys.token(entry: tokens[0]),
+      RegistryKeys.token(entry: tokens[1]),
     ]
     let load = Task { @EventLoop in try await hammerTogether(tokens, on: cluster, seed: 100, count: 80) }
     for round in 0..<2 {
@@ -129,7 +131,7 @@ import Testing
     let tokens = (0..<3).map { "token-failover-\($0)-0123456789abcdef" }
     let (registry, _) = try await hammerTogether(tokens, on: cluster, seed: 200, count: 20)
     let load = Task { @EventLoop in try await hammerTogether(tokens, on: cluster, seed: 300, count: 40) }
-    try await cluster.primary(of: RegistryKeys.userTokens("hammer-a")).kill()
+    try await cluster.primary(of: RegistryKeys.userTokens(Self.users[0])).kill()
     _ = try await load.value
     // What the dead primary had not passed on is lost; a registration writes it again.
     for token in tokens {
@@ -137,7 +139,7 @@ import Testing
         do {
           try await registry.register(
             Registration(
-              token: DeviceToken(token), username: "hammer-a", platform: .ios, bundleID: Self.apps[0], now: 9000))
+              token: DeviceToken(token), username: Self.users[0], platform: .ios, bundleID: Self.apps[0], now: 9000))
           return true
         } catch {
           return false

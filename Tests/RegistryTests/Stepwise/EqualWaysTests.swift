@@ -11,7 +11,7 @@ import Testing
 /// One server changes devices by scripts and a cluster in steps; both decide the same.
 @EventLoop
 struct EqualWaysTests {
-  private static let users = ["equal-a", "equal-b"]
+  private static let users = HardNames.users(2).map { "equal-" + $0.form }
   private static let apps = ["com.equal.x", "com.equal.y"]
 
   /// What an operation returned and what is stored then, as text.

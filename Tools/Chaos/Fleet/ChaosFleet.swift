@@ -101,7 +101,9 @@ final class ChaosFleet {
     for user in population.allUsers { try await sidecar.add(user: user) }
     for (name, devices) in population.users {
       for device in devices {
-        guard await sidecar.register(device, to: name) == 200 else { throw ChaosError("cannot register \(device)") }
+        guard await sidecar.register(device, to: name, phone: Population.phone(of: device)) == 200 else {
+          throw ChaosError("cannot register \(device) of \(name)")
+        }
       }
     }
     for device in population.audience {

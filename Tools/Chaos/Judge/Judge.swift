@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Decides from the evidence whether the fleet kept its promises.
 struct Judge {
   /// A push that was not answered is given up 20 s after it was submitted; 5 s more for a slow machine.
@@ -106,7 +108,7 @@ struct Judge {
   }
 
   /// Whether the user certainly owned the device from before the job was enqueued until it ended.
-  private func hadDevice(_ user: String, _ device: String, _ job: ProducedJob, _ record: JobRecord) -> Bool {
+  private func hadDevice(_ user: HardName, _ device: String, _ job: ProducedJob, _ record: JobRecord) -> Bool {
     let end = UInt64(max(0, record.finishedAt)) * 1_000_000 + 1_000_000
     guard end >= job.sent else { return false }
     let range = job.sent...end
@@ -132,7 +134,7 @@ struct Judge {
 
   /// Whether the user may have owned the device when its devices were read: after the job was enqueued, and no longer
   /// before the push than a push may wait.
-  private func mayReach(_ user: String, _ push: LedgerPush, _ job: ProducedJob) -> Bool {
+  private func mayReach(_ user: HardName, _ push: LedgerPush, _ job: ProducedJob) -> Bool {
     let earliest = max(job.sent, push.arrival - min(push.arrival, Judge.waitNanoseconds))
     guard earliest <= push.arrival + Judge.clockNanoseconds else { return false }
     return evidence.ownership.mayHaveOwned(

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Who owned which device when, as far as the answers to the changes tell.
 ///
 /// Changes of one device follow each other. A change takes effect at an unknown time between its request and its
@@ -10,7 +12,7 @@ struct OwnershipTimeline: Sendable {
   }
 
   private struct Period {
-    let owner: String
+    let owner: HardName
     /// The earliest time at which this owner may have become the owner, unix nanoseconds.
     let earliest: UInt64
     /// From then on it is certain; nil if it never was.
@@ -27,7 +29,7 @@ struct OwnershipTimeline: Sendable {
 
   /// Adds a change that a user has asked for. `confirmed` is nil if its effect is unknown.
   mutating func append(
-    _ change: Change, _ user: String, _ device: String, requested: UInt64, confirmed: UInt64?
+    _ change: Change, _ user: HardName, _ device: String, requested: UInt64, confirmed: UInt64?
   ) {
     lines.append("\(requested) \(change) \(device) \(user): \(confirmed.map { "confirmed at \($0)" } ?? "unknown")")
     var list = periods[device] ?? []
@@ -40,14 +42,14 @@ struct OwnershipTimeline: Sendable {
   }
 
   /// Whether the user may have owned the device at some time in `range`.
-  func mayHaveOwned(_ user: String, _ device: String, in range: ClosedRange<UInt64>) -> Bool {
+  func mayHaveOwned(_ user: HardName, _ device: String, in range: ClosedRange<UInt64>) -> Bool {
     (periods[device] ?? []).contains {
       $0.owner == user && $0.earliest <= range.upperBound && range.lowerBound <= $0.latest
     }
   }
 
   /// Whether the user certainly owned the device during the whole of `range`.
-  func ownedThroughout(_ user: String, _ device: String, _ range: ClosedRange<UInt64>) -> Bool {
+  func ownedThroughout(_ user: HardName, _ device: String, _ range: ClosedRange<UInt64>) -> Bool {
     (periods[device] ?? []).contains { period in
       guard period.owner == user, let certain = period.certain else { return false }
       return certain <= range.lowerBound && range.upperBound < period.challenged

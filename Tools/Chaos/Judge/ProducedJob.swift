@@ -1,10 +1,12 @@
+import TestSupport
+
 /// A job that the run has enqueued.
 struct ProducedJob: Sendable {
   enum Addressee: Sendable {
     /// Devices that never change: all are expected.
     case devices([String])
     /// A user whose only device may change its owner.
-    case user(String, device: String)
+    case user(HardName, device: String)
   }
 
   let id: String

@@ -7,20 +7,20 @@ import TestSupport
 /// later that the old build is gone, and a run ends before.
 @EventLoop
 final class Builds {
-  private static let users = 12
   private static let pause = 300...1500
   /// Before a registration is tried again.
   private static let retryPause = Duration.milliseconds(500)
 
   private struct Device {
     let token: String
-    let user: String
+    let user: HardName
     let environment: String
     var other: String { environment == "production" ? "sandbox" : "production" }
   }
 
   private let fleet: ChaosFleet
   private let producer: Producer
+  private let users: [HardName]
   private var generator: SeededGenerator
   /// Those whose registration was confirmed.
   private var devices: [Device] = []
@@ -31,7 +31,8 @@ final class Builds {
   /// One line for each registration.
   private(set) var lines: [String] = []
 
-  init(seed: UInt64, fleet: ChaosFleet, producer: Producer) {
+  init(seed: UInt64, users: [HardName], fleet: ChaosFleet, producer: Producer) {
+    self.users = users
     self.fleet = fleet
     self.producer = producer
     generator = SeededGenerator(seed: seed &+ 2)
@@ -41,8 +42,7 @@ final class Builds {
 
   /// Registers the first builds: half of them are of the sandbox.
   func register() async throws {
-    for number in 0..<Builds.users {
-      let user = "build-\(number)"
+    for (number, user) in users.enumerated() {
       try await fleet.sidecar.add(user: user)
       newest.append(try await install(of: user, number.isMultiple(of: 2) ? "production" : "sandbox"))
     }
@@ -55,7 +55,7 @@ final class Builds {
         if let device = devices.randomElement(using: &generator) {
           producer.enqueue(toDevice: device.token, of: device.user)
         }
-        let time = Int.random(in: Builds.pause, using: &generator) / Builds.users
+        let time = Int.random(in: Builds.pause, using: &generator) / users.count
         try? await Task.sleep(for: .milliseconds(time))
       }
     }
@@ -78,7 +78,7 @@ final class Builds {
     }
   }
 
-  private func install(of user: String, _ environment: String) async throws -> Device {
+  private func install(of user: HardName, _ environment: String) async throws -> Device {
     count += 1
     let device = Device(token: Population.token(.build, count), user: user, environment: environment)
     for gateway in fleet.gateways {

@@ -34,7 +34,7 @@ final class Movers {
   }
 
   private func move(_ device: Population.MovingDevice) async {
-    var owner: String?
+    var owner: HardName?
     while !Task.isCancelled {
       let next = successor(of: owner, device)
       if await change(device, from: owner, to: next) {
@@ -49,18 +49,18 @@ final class Movers {
   }
 
   /// Mostly the other user, sometimes nobody.
-  private func successor(of owner: String?, _ device: Population.MovingDevice) -> String? {
+  private func successor(of owner: HardName?, _ device: Population.MovingDevice) -> HardName? {
     guard let owner else { return device.users.randomElement(using: &generator) }
     return Int.random(in: 0..<4, using: &generator) == 0 ? nil : device.users.first { $0 != owner }
   }
 
   /// Returns whether the change was confirmed.
-  private func change(_ device: Population.MovingDevice, from owner: String?, to next: String?) async -> Bool {
+  private func change(_ device: Population.MovingDevice, from owner: HardName?, to next: HardName?) async -> Bool {
     let requested = Clock.unixNanoseconds
     let user = next ?? owner ?? device.users[0]
     let status =
       if next != nil {
-        await sidecar.register(device.token, to: user)
+        await sidecar.register(device.token, to: user, phone: Population.phone(of: device.token))
       } else {
         await sidecar.unregister(device.token, of: user)
       }

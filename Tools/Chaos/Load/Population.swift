@@ -1,3 +1,5 @@
+import TestSupport
+
 /// The users and devices of a run.
 struct Population: Sendable {
   static let broadcastApp = "com.example.everyone"
@@ -6,6 +8,7 @@ struct Population: Sendable {
   private static let users = 24
   private static let devicesPerUser = 3
   private static let movingDevices = 10
+  private static let builders = 12
   private static let audience = 700
   /// The number of keys over which the registry spreads the devices of an app, and its journal.
   private static let shards = 16
@@ -13,21 +16,26 @@ struct Population: Sendable {
   /// A device that two users take from each other.
   struct MovingDevice: Sendable {
     let token: String
-    let users: [String]
+    let users: [HardName]
   }
 
   /// Users whose devices never change.
-  let users: [(name: String, devices: [String])]
+  let users: [(name: HardName, devices: [String])]
   let moving: [MovingDevice]
+  /// Users of whom each has a phone that gets other builds of its app.
+  let builders: [HardName]
   /// Anonymous devices of one app.
   let audience: [String]
 
   init() {
-    users = (0..<Population.users).map { user in
-      ("user-\(user)", (0..<Population.devicesPerUser).map { Population.token(.user, user * 10 + $0) })
-    }
+    var names = HardNames.users(Population.users + 2 * Population.movingDevices + Population.builders)[...]
+    // Neighbours, which are easily taken for each other, take a device from each other.
     moving = (0..<Population.movingDevices).map {
-      MovingDevice(token: Population.token(.moving, $0), users: ["mover-\($0)-a", "mover-\($0)-b"])
+      MovingDevice(token: Population.token(.moving, $0), users: [names.removeFirst(), names.removeFirst()])
+    }
+    builders = (0..<Population.builders).map { _ in names.removeFirst() }
+    users = names.enumerated().map { user, name in
+      (name, (0..<Population.devicesPerUser).map { Population.token(.user, user * 10 + $0) })
     }
     audience = (0..<Population.audience).map { Population.token(.audience, $0) }
   }
@@ -50,7 +58,10 @@ struct Population: Sendable {
   /// Devices that stay registered.
   var lasting: [String] { users.flatMap(\.devices) + audience }
 
-  var allUsers: [String] { users.map(\.name) + moving.flatMap(\.users) }
+  /// The phone of a device that is a user's.
+  static func phone(of token: String) -> String { HardNames.phone(Int(token.suffix(8), radix: 16) ?? 0) }
+
+  var allUsers: [HardName] { users.map(\.name) + moving.flatMap(\.users) }
 
   /// Keys of users, devices, journals of the registry and the audience, as docs/redis-keys.md names them; those that
   /// belong together follow each other.

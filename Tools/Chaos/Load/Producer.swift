@@ -1,5 +1,6 @@
 import EventLoop
 import Redis
+import TestSupport
 
 /// Enqueues jobs until it is stopped, also while Redis fails. A job is sent to Redis once.
 @EventLoop
@@ -32,12 +33,12 @@ final class Producer {
   }
 
   /// Enqueues a job to a user whose device may change its owner.
-  func enqueue(to user: String, device: String) {
+  func enqueue(to user: HardName, device: String) {
     enqueue(maker.job(to: user, device: device))
   }
 
   /// Enqueues a job to a device of a user, which stays registered.
-  func enqueue(toDevice token: String, of user: String) {
+  func enqueue(toDevice token: String, of user: HardName) {
     enqueue(maker.job(toDevice: token, of: user))
   }
 

@@ -32,9 +32,10 @@ final class Run {
     self.arguments = arguments
     fleet = try await ChaosFleet(workers: arguments.workers, layout: plan.layout, population: population)
     producer = Producer(
-      fleet.connection, JobMaker(seed: plan.seed, population: population), perSecond: arguments.perSecond)
+      fleet.connection, JobMaker(seed: plan.seed, population: population, crosses: arguments.crosses),
+      perSecond: arguments.perSecond)
     movers = Movers(seed: plan.seed, sidecar: fleet.sidecar, producer: producer)
-    builds = Builds(seed: plan.seed, fleet: fleet, producer: producer)
+    builds = Builds(seed: plan.seed, users: population.builders, fleet: fleet, producer: producer)
     state = QueueState(connection: fleet.connection, queues: Producer.queues)
     try await fleet.populate(population)
     if plan.hasBothEnvironments { try await builds.register() }
