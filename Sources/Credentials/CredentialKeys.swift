@@ -23,8 +23,8 @@ public enum CredentialKeys {
   /// The mark of operators. Other kinds have none, and scripts get the records in its place.
   static func mark(_ kind: Credential.Kind) -> String { kind == .operator ? operatorMark : credentials(kind) }
 
-  /// | `martlet:{allowance}:<key>` | hash | 2 days | requests of an API key to `/devices`: token bucket `millionths`, `at`
-  /// (unix microseconds), and `count` of the UTC `day` |
+  /// | `martlet:{allowance}:<key>` | hash | 2 days | requests of an API key to `/devices` and its jobs of the gorush
+  /// API: token bucket `millionths`, `at` (unix microseconds), and `count` of the UTC `day` |
   static func allowance(_ key: String) -> String { "martlet:{allowance}:\(key)" }
 
   /// | `martlet:{limit}:<action>:<subject>` | string | the window | count of a [limit](http/README.md#limits).

@@ -68,14 +68,16 @@ enum CredentialScripts {
     replaceScript.call(keys: records, arguments: name, current, new)
   }
 
-  /// `rate`, `burst`, `daily`: requests a second, at once, and a day. `ttl`: that of the allowance, a hash, in s.
+  /// `rate`, `burst`, `daily`: requests a second, at once, and a day. `weight`: as how many this one counts. `ttl`: that of
+  /// the allowance, a hash, in s.
   ///
-  /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second.
+  /// The bucket is counted in millionths of a request: each microsecond adds as many as there are requests a second. A request
+  /// that is heavier than a full bucket leaves less than nothing in it.
   /// Returns {1}, {0, missing millionths} or {-1, seconds of the day that have passed}. A refused request takes nothing from
   /// the bucket. PERSIST as the first write makes a full Redis accept the next one, so that devices can be deleted then. A
   /// script may not delete the key first, because it may not access it then while a cluster moves its slot.
   static let takeScript = RedisScript(
-    keys: ["allowance"], arguments: ["rate", "burst", "daily", "ttl"],
+    keys: ["allowance"], arguments: ["rate", "burst", "daily", "weight", "ttl"],
     """
     local time = redis.call('TIME')
     local seconds, now = tonumber(time[1]), tonumber(time[1]) * 1000000 + tonumber(time[2])
@@ -83,36 +85,41 @@ enum CredentialScripts {
     local known = redis.call('HMGET', allowance, 'millionths', 'at', 'day', 'count')
     local day, count = math.floor(seconds / 86400), 0
     if tonumber(known[3] or '') == day then count = tonumber(known[4] or '') or 0 end
-    if count >= tonumber(daily) then return {-1, seconds % 86400} end
+    if count + (count > 0 and weight or 1) > tonumber(daily) then return {-1, seconds % 86400} end
     local passed = math.max(0, now - (tonumber(known[2] or '') or now))
     local left = math.min(capacity, (tonumber(known[1] or '') or capacity) + passed * rate)
-    if left < 1000000 then return {0, 1000000 - left} end
+    local needed = math.max(1000000, math.min(weight * 1000000, capacity))
+    if left < needed then return {0, needed - left} end
     redis.call('PERSIST', allowance)
-    redis.call('HSET', allowance, 'millionths', string.format('%.0f', left - 1000000), 'at', string.format('%.0f', now),
-      'day', day, 'count', count + 1)
+    redis.call('HSET', allowance, 'millionths', string.format('%.0f', left - weight * 1000000), 'at', string.format('%.0f', now),
+      'day', day, 'count', count + weight)
     redis.call('EXPIRE', allowance, ttl)
     return {1}
     """)
 
-  static func take(allowance: String, rate: Int, burst: Int, daily: Int, ttl: Int) -> RedisCall {
-    takeScript.call(keys: allowance, arguments: rate, burst, daily, ttl)
+  static func take(allowance: String, rate: Int, burst: Int, daily: Int, weight: Int, ttl: Int) -> RedisCall {
+    takeScript.call(keys: allowance, arguments: rate, burst, daily, weight, ttl)
   }
 
-  /// `counters`: strings that expire with their windows. `limits`: of each, times within a window, and the window in ms.
+  /// `counters`: strings that expire with their windows. `limits`: of each, times within a window, the window in ms, and as
+  /// how many times this one counts.
   ///
-  /// Returns of each {times with this one, milliseconds until the window ends}. If one is over its limit, nothing is counted.
+  /// Returns of each {times with this one, milliseconds until the window ends, 1 if it is over its limit}. If one is over its
+  /// limit, nothing is counted.
   /// PERSIST as the first write makes a full Redis accept the next one, so that counting continues.
   static let countScript = RedisScript(
     keys: ["counters..."], arguments: ["limits..."],
     """
     local found, isOver = {}, false
     for at = 1, #KEYS - counters do
-      local counter, limit, window = KEYS[counters + at], tonumber(ARGV[limits + 2 * at - 1]), tonumber(ARGV[limits + 2 * at])
+      local counter, limit = KEYS[counters + at], tonumber(ARGV[limits + 3 * at - 2])
+      local window, weight = tonumber(ARGV[limits + 3 * at - 1]), tonumber(ARGV[limits + 3 * at])
       local count = tonumber(redis.call('GET', counter) or '') or 0
       local left = redis.call('PTTL', counter)
       if left <= 0 or left > window then count, left = 0, window end
-      isOver = isOver or count >= limit
-      found[at] = {count + 1, left}
+      local excess = count > 0 and count + weight > limit
+      isOver = isOver or excess
+      found[at] = {count + weight, left, excess and 1 or 0}
     end
     for at = 1, isOver and 0 or #found do
       redis.call('PERSIST', KEYS[counters + at])

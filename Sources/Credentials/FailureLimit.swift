@@ -96,6 +96,6 @@ public final class FailureLimit {
     }
     guard all.count >= limit.count else { return nil }
     table?.block(claim, for: all.left, now: Clock.monotonicNanoseconds)
-    return all.count > limit.count ? .blocked(claim.kind, left: all.left) : nil
+    return all.isOver ? .blocked(claim.kind, left: all.left) : nil
   }
 }

@@ -1,6 +1,6 @@
 public import JSON
 
-/// How many requests an API key may send to `/devices`, counted over all sidecars.
+/// How many requests an API key may send to `/devices`, and how many jobs to other APIs, counted over all sidecars.
 public struct KeyQuota: Sendable, Equatable {
   /// docs/http/device-api.md: 100 a second, bursts of 200, 10,000 a day.
   public static let standard = KeyQuota(perSecond: 100, burst: 200, perDay: 10_000)

@@ -15,27 +15,29 @@ public struct WindowLimit: Sendable, Equatable {
 public enum LimitedAction: String, Sendable {
   /// The registration of a device by a user or an instance.
   case registration = "register"
-  /// A request to `/api/push/test`.
+  /// A test push to a device.
   case testPush = "test"
-  /// A request to `/newtoken`, `/newpush` or another API that enqueues jobs.
+  /// A request to `/newtoken` or `/newpush`, or a job that another API enqueues.
   case broadcast
-  /// A notification of another server.
+  /// A notification of another server for one device.
   case notification
-  /// A notification for a device.
+  /// The same, counted for the device.
   case notificationOfDevice = "notification:device"
   /// A failed authentication.
   case failure
 }
 
-/// Who does a limited action, and how often they may.
-public typealias LimitedSubject = (action: LimitedAction, subject: String, limit: WindowLimit)
+/// Who does a limited action, how often they may, and how often this request does it, at least once.
+public typealias LimitedSubject = (action: LimitedAction, subject: String, limit: WindowLimit, weight: Int)
 
 /// The state of a window after an action.
 public struct WindowCount: Sendable, Equatable {
-  /// How often the action has happened in this window. If greater than the limit's count, this time was not counted.
+  /// How often the action has happened in this window, with this request.
   public let count: Int
   /// The time until the window ends.
   public let left: Duration
+  /// Whether the limit does not admit the request, which was then not counted.
+  public let isOver: Bool
 
   /// Returns whole seconds for `Retry-After`, at least 1.
   public static func seconds(_ left: Duration) -> Int {

@@ -35,6 +35,7 @@ final class Exchange {
   private var body: [UInt8] = []
   /// As the head says: nil for a chunked body.
   private var bodyLength: Int? = 0
+  private var maximumBodyBytes = 0
   private var state = State.receiving
   private var isSuspended = false
 
@@ -105,9 +106,8 @@ final class Exchange {
     bodyLength = BodyFraming.length(request.headers)
     guard bodyLength != 0 else { return true }
     leavesBody = true
-    guard configuration.maximumBodyBytes > 0, bodyLength ?? 0 <= configuration.maximumBodyBytes else {
-      return close(413)
-    }
+    maximumBodyBytes = configuration.bodyLimit(request) ?? configuration.maximumBodyBytes
+    guard maximumBodyBytes > 0, bodyLength ?? 0 <= maximumBodyBytes else { return close(413) }
     guard !isTargetMalformed else { return close(400) }
     isHeadEnough = !configuration.needsBody(request)
     if isHeadEnough { closesConnection = true } else { leavesBody = false }
@@ -118,8 +118,8 @@ final class Exchange {
   func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     switch state {
     case .receiving where !isFramed(bytes): return false
-    case .receiving where body.count + bytes.count <= configuration.maximumBodyBytes:
-      if body.isEmpty, let bodyLength { body.reserveCapacity(bodyLength) }
+    case .receiving where body.count + bytes.count <= maximumBodyBytes:
+      makeRoom(for: bytes.count)
       body.append(contentsOf: bytes)
     case .receiving:
       body = []
@@ -135,9 +135,17 @@ final class Exchange {
     return true
   }
 
+  /// Makes room for what has arrived and for as much again: a large body that does not come takes little memory.
+  private func makeRoom(for count: Int) {
+    let needed = body.count + count
+    guard needed > body.capacity else { return }
+    let room = max(2 * needed, HTTPServerConfiguration.usualBodyBytes)
+    body.reserveCapacity(max(needed, min(room, bodyLength ?? maximumBodyBytes)))
+  }
+
   /// Checks the lines of chunks before `bytes`. Returns false to close the connection, after a refusal.
   private func isFramed(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    switch framing?.fault(before: bytes, limit: configuration.maximumBodyBytes - body.count) {
+    switch framing?.fault(before: bytes, limit: maximumBodyBytes - body.count) {
     case nil: return true
     case .malformed?: refuseBody(400)
     case .tooLarge?: refuseBody(413)

@@ -7,8 +7,13 @@ public struct HTTPServerConfiguration: Sendable {
   public var address: HTTPAddress
   /// With one the server speaks HTTPS only, without one HTTP only.
   public var certificate: ServerCertificate?
+  /// The limit of bodies of most routes.
+  public static let usualBodyBytes = 65_536
+
   /// Larger bodies are answered 413; with 0 any body is.
-  public var maximumBodyBytes = 65_536
+  public var maximumBodyBytes = HTTPServerConfiguration.usualBodyBytes
+  /// The limit of a request in place of ``maximumBodyBytes``, judged by the rest of it. Nil if it has none of its own.
+  public var bodyLimit: @EventLoop @Sendable (_ request: HTTPRequest) -> Int? = { _ in nil }
   /// Request line and header fields together; more is answered 431.
   public var maximumHeaderBytes = 16_384
   /// A connection is closed after this time without data, or if one request takes longer to arrive. Seconds.

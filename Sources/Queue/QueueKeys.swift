@@ -107,7 +107,7 @@ public struct QueueKeys: Sendable, Equatable {
   /// | the list of a `replyTo` | list, 1 hour if Martlet created it | final records |
   public static func result(_ jobID: String) -> String { String(key: "push:result:", jobID) }
 
-  /// | `martlet:{dedupe}:<value>` | string | 24 h | nonce of the job that was sent under this `dedupe` value |
+  /// | `martlet:{dedupe}:<value>` | string | 24 h; 5 minutes of a job with `pusher` | nonce of the job that was sent under this `dedupe` value |
   public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
   /// | `push:user:<username>:notifications`, `push:instance:<id>:notifications` | stream, about 1,000 entries, 30 days from

@@ -14,6 +14,9 @@ package protocol HTTPAPI {
   /// its body, before that has arrived: a stranger's bytes are not kept.
   func needsBody(_ request: SidecarRequest) -> Bool
 
+  /// The limit of the bodies of ``routes``; larger ones are answered 413.
+  var maximumBodyBytes: Int { get }
+
   /// Carries out a request for one of ``routes``.
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse
 
@@ -26,6 +29,7 @@ package protocol HTTPAPI {
 
 extension HTTPAPI {
   package var roots: [String] { [] }
+  package var maximumBodyBytes: Int { HTTPServerConfiguration.usualBodyBytes }
   package var reload: (@EventLoop () -> Void)? { nil }
 
   package func needsBody(_ request: SidecarRequest) -> Bool { false }

@@ -75,9 +75,9 @@ extension Refusal {
   }
 
   /// The refusal of a request that the server did not read completely, from the status that it chose.
-  package init(unread status: Int) {
+  package init(unread status: Int, maximumBodyBytes: Int = HTTPServerConfiguration.usualBodyBytes) {
     switch status {
-    case 413: self.init(.bodyTooLarge, nil, "at most 65536 bytes")
+    case 413: self.init(.bodyTooLarge, nil, "at most \(maximumBodyBytes) bytes")
     case 431: self.init(.headTooLarge, nil, "at most 100 fields, 16384 bytes")
     default:
       self.init(.malformed, nil, "malformed HTTP, a broken percent escape in the query, or over 100 query items")

@@ -69,6 +69,8 @@ package struct SidecarSite: HTTPSite {
 
   package func needsBody(_ request: SidecarRequest) -> Bool { request.endpoint?.needsBody(request) ?? false }
 
+  package func maximumBodyBytes(of request: SidecarRequest) -> Int? { request.endpoint?.maximumBodyBytes }
+
   package func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard let api = request.endpoint else { throw Refusal(.notFound) }
     if let connection, !connection.isReady, !(api is OperationsAPI) { await wait(for: connection) }
@@ -95,6 +97,7 @@ package struct SidecarSite: HTTPSite {
   }
 
   package func response(toUnread status: Int, of request: SidecarRequest) -> HTTPResponse {
-    response(to: Refusal(unread: status), of: request)
+    let maximum = request.endpoint?.maximumBodyBytes ?? HTTPServerConfiguration.usualBodyBytes
+    return response(to: Refusal(unread: status, maximumBodyBytes: maximum), of: request)
   }
 }

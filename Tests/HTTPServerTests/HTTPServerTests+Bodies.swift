@@ -66,6 +66,44 @@ extension HTTPServerTests {
     #expect(answer.hasPrefix("HTTP/1.1 413 "), "\(answer)")
   }
 
+  @Test func `a route has a limit of its own`() async throws {
+    let answers = try await serving {
+      $0.bodyLimit = { $0.path == "/large" ? 100_000 : nil }
+    } client: { port in
+      try [("/large", 100_000), ("/large", 100_001), ("/other", 65_536), ("/other", 65_537)].flatMap { path, count in
+        let body = String(repeating: "a", count: count)
+        let heads = [
+          "Content-Length: \(count)\r\n\r\n\(body)",
+          "Transfer-Encoding: chunked\r\n\r\n\(String(count, radix: 16))\r\n\(body)\r\n0\r\n\r\n",
+        ]
+        return try heads.map { head in
+          let wire = try Wire(port: port)
+          wire.send("POST \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\(head)")
+          return try wire.readToEnd()
+        }
+      }
+    }
+    #expect(answers.map { $0.contains(" 200 OK") } == [true, true, false, false, true, true, false, false])
+    #expect(answers.map { $0.contains(" 413 ") } == [false, false, true, true, false, false, true, true])
+    #expect(answers[0].hasSuffix(" 100000."))
+  }
+
+  @Test func `a large body that does not come takes no more memory than a small one`() async throws {
+    let answers = try await serving {
+      $0.bodyLimit = { _ in 1 << 20 }
+      $0.budget.bytes = 4 << 20
+    } client: { port in
+      let crowd = try (0..<20).map { _ in Guest(try Wire(port: port)) }
+      for guest in crowd { guest.wire.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\na") }
+      // Each is still there, and one after the other is served.
+      return try crowd.map { guest in
+        guest.wire.send(String(repeating: "a", count: 1_048_575))
+        return try guest.wire.read(until: " 1048576.")
+      }
+    }
+    #expect(answers.count == 20)
+  }
+
   @Test(arguments: ["Content-Length: 1", "Transfer-Encoding: chunked"])
   func `a server without bodies refuses them`(field: String) async throws {
     let answer = try await serving {

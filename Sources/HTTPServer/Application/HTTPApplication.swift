@@ -35,6 +35,10 @@ public final class HTTPApplication<Site: HTTPSite> {
       guard let self else { return false }
       return site.needsBody(route(request, request.path))
     }
+    configuration.bodyLimit = { [weak self] request in
+      guard let self else { return nil }
+      return site.maximumBodyBytes(of: route(request, request.path))
+    }
     let server = HTTPServer(configuration: configuration, log: log) { [weak self] request, respond in
       guard let self else { return respond(HTTPServer.unavailable) }
       answer(request, respond)

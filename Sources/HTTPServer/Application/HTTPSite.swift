@@ -16,6 +16,9 @@ public protocol HTTPSite {
   /// that has arrived: a stranger's bytes are not kept.
   func needsBody(_ request: RoutedRequest<Endpoint>) -> Bool
 
+  /// The limit of the request's body, larger ones are answered 413; nil for that of the server. Bytes.
+  func maximumBodyBytes(of request: RoutedRequest<Endpoint>) -> Int?
+
   /// Carries out a request, also one for a path that is not a route.
   func respond(to request: RoutedRequest<Endpoint>) async throws(Refusal) -> HTTPResponse
 
@@ -29,6 +32,8 @@ extension HTTPSite {
   public func file(at path: String) -> HTTPResponse? { nil }
 
   public func needsBody(_ request: RoutedRequest<Endpoint>) -> Bool { false }
+
+  public func maximumBodyBytes(of request: RoutedRequest<Endpoint>) -> Int? { nil }
 
   public func response(toUnread status: Int, of request: RoutedRequest<Endpoint>) -> HTTPResponse {
     HTTPServerConfiguration.refusal(status)

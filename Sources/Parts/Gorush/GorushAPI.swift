@@ -16,6 +16,8 @@ struct GorushAPI: HTTPAPI {
   /// Whether no API key is required.
   let isOpen: Bool
 
+  /// A usual batch of 1,000 tokens has 67,000 bytes.
+  let maximumBodyBytes = 1 << 20
   var routes: [String] { Array(GorushAPI.methods.keys) }
 
   func needsBody(_ request: SidecarRequest) -> Bool {
@@ -32,13 +34,16 @@ struct GorushAPI: HTTPAPI {
       throw Refusal(.forbidden, nil, "Requests of pages, with Origin or Referer, are refused")
     }
     let storage = try context.requireStorage()
-    let apps = try await admit(request.http, storage.access)
+    let key = isOpen ? nil : try await storage.access.apiKey(of: request.http, for: .jobs)
     let connection = storage.backend.connection
     guard method == "POST" else {
+      try await admit(request.http, key, storage.access)
       let statistics = try await refusingFaults(await GorushStatistics.read(connection))
       return .json(statistics.object(version: context.configuration.version))
     }
-    return try await push(request.http, for: apps, connection)
+    let batch = try batch(request.http.body, for: key?.apps ?? .everyApp)
+    try await admit(request.http, key, storage.access, jobs: batch.jobs.count)
+    return try await enqueue(batch, connection)
   }
 
   /// `{"code","message"}`.
@@ -47,23 +52,21 @@ struct GorushAPI: HTTPAPI {
     return HTTPResponse.json(body, status: refusal.status).with(refusal.headers)
   }
 
-  /// Returns the apps of the API key, within its quota; without keys every app, within the limit of the client address.
-  private func admit(_ request: HTTPRequest, _ access: Access) async throws(Refusal) -> AppBinding {
-    guard !isOpen else {
-      try await access.admit(.broadcast, of: "address:" + access.client(of: request))
-      return .everyApp
+  /// Counts the jobs of a request, or the request if it has none, for the quota of the API key; without keys for the limit of
+  /// the client address.
+  private func admit(
+    _ request: HTTPRequest, _ key: Credential?, _ access: Access, jobs: Int = 0
+  ) async throws(Refusal) {
+    let weight = max(1, jobs)
+    guard let key else {
+      return try await access.admit(.broadcast, of: "address:" + access.client(of: request), weight: weight)
     }
-    let key = try await access.apiKey(of: request, for: .jobs)
-    try await access.admit(key)
-    return key.apps
+    try await access.admit(key, weight: weight, "jobs")
   }
 
-  /// Enqueues what can be sent, all or nothing, and reports the rest in `logs`.
-  private func push(
-    _ request: HTTPRequest, for apps: AppBinding, _ connection: RedisClient
-  ) async throws(Refusal) -> HTTPResponse {
+  private func batch(_ body: [UInt8], for apps: AppBinding) throws(Refusal) -> GorushBatch {
     func refusal(_ message: String) -> Refusal { .invalid("notifications", message) }
-    guard let notifications = try RequestBody.object(request.body)["notifications"]?.array else {
+    guard let notifications = try RequestBody.object(body)["notifications"]?.array else {
       throw refusal("Missing notifications field.")
     }
     guard !notifications.isEmpty else { throw refusal("Notifications field is empty.") }
@@ -72,10 +75,15 @@ struct GorushAPI: HTTPAPI {
     }
     var batch = GorushBatch(apps: apps)
     for notification in notifications { batch.add(notification) }
+    return batch
+  }
+
+  /// Enqueues what can be sent, all or nothing, and reports the rest in `logs`.
+  private func enqueue(_ batch: GorushBatch, _ connection: RedisClient) async throws(Refusal) -> HTTPResponse {
     if !batch.jobs.isEmpty {
       let command = batch.jobs.reduce(RedisCommand("LPUSH", context.configuration.queue)) { $0.with($1) }
       _ = try await refusingFaults(await connection.send(command))
     }
-    return .json(["success": "ok", "counts": batch.count, "logs": batch.logs])
+    return .json(["success": "ok", "counts": batch.count, "logs": batch.logs + batch.unlisted])
   }
 }

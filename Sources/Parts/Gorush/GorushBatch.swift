@@ -6,10 +6,15 @@ import Sidecar
 
 /// The jobs of one request, and what is reported of its notifications.
 struct GorushBatch {
-  /// Of 64 digits each, they fill half of the largest job.
-  static let tokensOfJob = 500
+  private static let tokensOfJob = 500
+  /// So many tokens of 64 digits, as JSON: half of the largest job.
+  private static let tokenBytesOfJob = tokensOfJob * (64 + quotes)
+  /// Of a token in an array, its quotes and a comma.
+  private static let quotes = 3
   /// Scalars of the sender's text that an answer repeats.
   private static let maximumQuote = 200
+  /// Entries of an answer: each may quote more than what it is about.
+  private static let maximumLogs = 1000
 
   /// The apps that the caller is for.
   let apps: AppBinding
@@ -17,7 +22,10 @@ struct GorushBatch {
   private(set) var jobs: [[UInt8]] = []
   /// Tokens in ``jobs``.
   private(set) var count = 0
+  /// At most ``maximumLogs``.
   private(set) var logs: [JSONObject] = []
+  /// How many there are beside ``logs``.
+  private var unlistedCount = 0
 
   init(apps: AppBinding) {
     self.apps = apps
@@ -55,9 +63,8 @@ struct GorushBatch {
 
   private mutating func enqueue(_ notification: GorushNotification, to tokens: [DeviceToken]) throws(GorushFault) {
     var made: [[UInt8]] = []
-    for start in stride(from: 0, to: tokens.count, by: GorushBatch.tokensOfJob) {
-      let part = tokens[start..<min(start + GorushBatch.tokensOfJob, tokens.count)]
-      let job = notification.job(to: Array(part), number: made.count)
+    for part in GorushBatch.parts(of: tokens) {
+      let job = notification.job(to: part, number: made.count)
       do { _ = try Job(parsing: job).apnsPayload() } catch { throw GorushFault(reason: error.reason) }
       made.append(job)
     }
@@ -65,9 +72,39 @@ struct GorushBatch {
     count += tokens.count
   }
 
+  /// The tokens of each job.
+  private static func parts(of tokens: [DeviceToken]) -> [[DeviceToken]] {
+    var (parts, bytes): ([[DeviceToken]], Int) = ([], 0)
+    for token in tokens {
+      bytes += token.text.utf8.count + quotes
+      if let last = parts.indices.last, parts[last].count < tokensOfJob, bytes <= tokenBytesOfJob {
+        parts[last].append(token)
+      } else {
+        parts.append([token])
+        bytes = token.text.utf8.count + quotes
+      }
+    }
+    return parts
+  }
+
+  /// What ends the list of an answer that has too many entries.
+  var unlisted: [JSONObject] {
+    guard unlistedCount > 0 else { return [] }
+    return [
+      [
+        "type": "failed-push", "platform": "unknown", "token": "", "message": "",
+        "error": "\(unlistedCount) more entries are not listed",
+      ]
+    ]
+  }
+
   private mutating func log(
     _ error: String, of fields: GorushFields, token: String = "", type: String = "failed-push"
   ) {
+    guard logs.count < GorushBatch.maximumLogs else {
+      unlistedCount += 1
+      return
+    }
     func shortened(_ text: String?) -> String? {
       text.map { String($0.unicodeScalars.prefix(GorushBatch.maximumQuote)) }
     }

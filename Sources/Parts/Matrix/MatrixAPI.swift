@@ -22,6 +22,8 @@ final class MatrixAPI: HTTPAPI {
 
   let routes = ["/_matrix/push/v1/notify"]
   let roots = ["/_matrix/"]
+  /// An event has up to 65,536 bytes, and so has each event that a name comes from.
+  let maximumBodyBytes = 1 << 20
 
   /// `apps` are those of the file now.
   init(_ context: APIContext, _ file: MatrixFile, _ apps: MatrixApps) {
@@ -64,7 +66,7 @@ final class MatrixAPI: HTTPAPI {
   func respond(to request: SidecarRequest) async throws(Refusal) -> HTTPResponse {
     guard request.method == "POST" else { throw .methodNotAllowed("POST") }
     let storage = try context.requireStorage()
-    let notification = try MatrixNotification(try RequestBody.object(request.http.body))
+    let notification = try MatrixNotification(try MatrixBody.object(request.http.body))
     let client = storage.access.client(of: request.http)
     var (targets, rejected): ([Target], [String]) = ([], [])
     for device in notification.devices {
@@ -77,7 +79,7 @@ final class MatrixAPI: HTTPAPI {
       let (device, token, app) = target
       if goneSince ?? 0 > device.setAt {
         rejected.append(device.pushkey)
-      } else if let push = MatrixPush(notification, to: device) {
+      } else if !tokens.contains(token), let push = MatrixPush(notification, to: device) {
         let pusher = Pusher(
           environment: app.environment, setAt: min(device.setAt, Clock.unixMilliseconds), address: client)
         jobs.append(push.job(notification, to: device, token, of: app.bundleID, pusher))
@@ -85,7 +87,8 @@ final class MatrixAPI: HTTPAPI {
       }
     }
     try await storage.access.admit(
-      [(.notification, "address:" + client)] + tokens.map { (.notificationOfDevice, "token:" + $0.text) })
+      [(.notification, "address:" + client, max(1, jobs.count))]
+        + tokens.map { (.notificationOfDevice, "token:" + $0.text, 1) })
     if !jobs.isEmpty {
       let command = jobs.reduce(RedisCommand("LPUSH", context.configuration.queue)) { $0.with($1) }
       _ = try await refusingFaults(await storage.backend.connection.send(command))
@@ -96,9 +99,11 @@ final class MatrixAPI: HTTPAPI {
   /// Returns nil for a pusher that can never work.
   private func target(_ device: MatrixDevice) -> Target? {
     let app = apps.app(of: device.appID)
-    if app == nil { unknownApps.warn(device.appID.prefix(bytes: MatrixApps.idLength.upperBound)) }
+    if app == nil, !device.appID.isEmpty {
+      unknownApps.warn(device.appID.prefix(bytes: MatrixApps.idLength.upperBound))
+    }
     guard let app, let token = device.token, device.defaultPayload != nil else { return nil }
-    return (device, DeviceToken(token), app)
+    return (device, token, app)
   }
 
   /// `{"errcode","error"}`. A fault of Redis is 503: the homeserver sends the notification again.

@@ -1,5 +1,6 @@
 import Crypto
 import JSON
+import PushModel
 import Registry
 import Sidecar
 
@@ -26,7 +27,8 @@ struct MatrixNotification {
   let isUrgent: Bool
   let devices: [MatrixDevice]
 
-  /// Throws 400 unless there are devices, each with an `app_id` and a `pushkey`.
+  /// Throws 400 unless there is a list of devices. One without a pushkey, which cannot be rejected, counts as absent: refused, a
+  /// homeserver would send the notification again and again.
   init(_ body: JSONValue) throws(Refusal) {
     guard let fields = body["notification"], fields.members != nil else {
       throw .invalid("notification", "notification: expected an object")
@@ -34,9 +36,7 @@ struct MatrixNotification {
     guard let sent = fields["devices"]?.array, sent.count <= MatrixNotification.maximumDevices else {
       throw .invalid("devices", "devices: expected an array of at most \(MatrixNotification.maximumDevices)")
     }
-    var devices: [MatrixDevice] = []
-    for device in sent { devices.append(try MatrixDevice(device)) }
-    self.devices = devices
+    devices = sent.compactMap(MatrixDevice.init)
     eventID = MatrixNotification.id(fields["event_id"])
     roomID = MatrixNotification.id(fields["room_id"])
     type = MatrixNotification.id(fields["type"])
@@ -63,6 +63,10 @@ struct MatrixNotification {
 
 /// A pusher of a notification.
 struct MatrixDevice {
+  /// The digits of a token of APNs, which has 32 bytes or more.
+  private static let digits = Charset(of: "0123456789ABCDEFabcdef", length: 64...512, "64 to 512 hexadecimal digits")
+
+  /// Empty, and of no app, if it is missing.
   let appID: String
   let pushkey: String
   /// When the pusher was set, unix ms: the end of the second that is known; 0 if unknown.
@@ -74,12 +78,11 @@ struct MatrixDevice {
   let sound: String?
   let isHighlighted: Bool
 
-  init(_ value: JSONValue) throws(Refusal) {
-    guard let appID = value["app_id"]?.string, let pushkey = value["pushkey"]?.string else {
-      throw .invalid("devices", "devices: expected an app_id and a pushkey, both strings, in each")
-    }
-    self.appID = appID
+  /// Returns nil without a pushkey.
+  init?(_ value: JSONValue) {
+    guard let pushkey = value["pushkey"]?.string else { return nil }
     self.pushkey = pushkey
+    appID = value["app_id"]?.string ?? ""
     setAt = value["pushkey_ts"]?.integer(in: 0...Timestamp.maximum).map { Timestamp.milliseconds(of: $0) + 999 } ?? 0
     wantsIDsOnly = value["data"]?["format"]?.string == "event_id_only"
     let payload = value["data"]?["default_payload"] ?? .null
@@ -88,10 +91,14 @@ struct MatrixDevice {
     isHighlighted = value["tweaks"]?["highlight"]?.bool == true
   }
 
-  /// The device token as hexadecimal digits, from hexadecimal digits or from base64 in either alphabet; nil for other text.
-  var token: String? {
-    if pushkey.utf8.count % 2 == 0, let token = RequestFields.lowercasedHex(pushkey) { return token }
+  /// The device token, from hexadecimal digits or from base64 in either alphabet; nil for other text.
+  var token: DeviceToken? {
+    if let token = MatrixDevice.token(pushkey) { return token }
     let standard = pushkey.replacing("-", with: "+").replacing("_", with: "/")
-    return Base64.decode(standard.utf8).flatMap { RequestFields.lowercasedHex(Hex.encode($0)) }
+    return Base64.decode(standard.utf8).flatMap { MatrixDevice.token(Hex.encode($0)) }
+  }
+
+  private static func token(_ text: String) -> DeviceToken? {
+    text.utf8.count % 2 == 0 && digits.accepts(text) ? DeviceToken(text) : nil
   }
 }

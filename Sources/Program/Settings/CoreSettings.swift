@@ -127,12 +127,12 @@ extension Setting {
     "Registrations of a user or an instance, or off.")
   package static let testLimit = Setting(
     "MARTLET_TEST_LIMIT", in: .sidecar, as: .limit, default: "60/1m",
-    "test pushes of a user; {}",
+    "test pushes of a user, one for each device; {}",
     "Test pushes of a user, or off.")
   package static let broadcastLimit = Setting(
     "MARTLET_BROADCAST_LIMIT", in: .sidecar, as: .limit, default: "600/1m",
     """
-    `/newtoken` and `/newpush` of a key, together; without keys of a client address, then with the gorush API; \
+    `/newtoken` and `/newpush` of a key, together; without keys of a client address, then with the jobs of the gorush API; \
     {}
     """,
     "/newtoken and /newpush of a key, or off.")

@@ -64,35 +64,38 @@ package final class Access {
     return failures.isBlocked(kind, name, from: address.client, at: address.site)
   }
 
-  /// Counts `action` of `subject`. Throws 429 if the subject has reached its limit.
-  package func admit(_ action: LimitedAction, of subject: String) async throws(Refusal) {
-    try await admit([(action, subject)])
+  /// Counts `action` of `subject`, as often as `weight` says. Throws 429 if the subject has reached its limit.
+  package func admit(_ action: LimitedAction, of subject: String, weight: Int = 1) async throws(Refusal) {
+    try await admit([(action, subject, weight)])
   }
 
-  /// Counts all actions, or none: throws 429 if a subject has reached its limit.
-  package func admit(_ actions: [(action: LimitedAction, subject: String)]) async throws(Refusal) {
-    let limited: [LimitedSubject] = actions.compactMap { action, subject in
-      configuration.limit(of: action).map { (action, subject, $0) }
+  /// Counts all actions, or none: throws 429 if a subject has reached its limit. `weight`: how often the request does it, at
+  /// least once.
+  package func admit(
+    _ actions: [(action: LimitedAction, subject: String, weight: Int)]
+  ) async throws(Refusal) {
+    let limited: [LimitedSubject] = actions.compactMap { action, subject, weight in
+      configuration.limit(of: action).map { (action, subject, $0, weight) }
     }
     guard !limited.isEmpty else { return }
     let counts = try await refusingFaults(await limiter.count(limited))
-    guard let over = zip(limited, counts).first(where: { $0.limit.count < $1.count }) else { return }
+    guard let over = zip(limited, counts).first(where: { $1.isOver }) else { return }
     let (action, limit, count) = (over.0.action, over.0.limit, over.1)
     throw .tooManyRequests(
       "at most \(limit.count) \(action.plural) within \(WindowCount.seconds(limit.window)) s",
       after: WindowCount.seconds(count.left))
   }
 
-  /// Takes one request from the quota of an API key. Throws 429 if the quota is used up.
-  package func admit(_ key: Credential) async throws(Refusal) {
-    let decision = try await refusingFaults(await limiter.take(key.name, key.quota))
+  /// Takes a request, or `weight` of `things`, at least one, from the quota of an API key. Throws 429 if the quota is used up.
+  package func admit(_ key: Credential, weight: Int = 1, _ things: String = "requests") async throws(Refusal) {
+    let decision = try await refusingFaults(await limiter.take(key.name, key.quota, weight: weight))
     switch decision {
     case .admitted: return
     case .tooFast(let seconds):
       throw .tooManyRequests(
-        "at most \(key.quota.perSecond) requests a second, in bursts of up to \(key.quota.burst)", after: seconds)
+        "at most \(key.quota.perSecond) \(things) a second, in bursts of up to \(key.quota.burst)", after: seconds)
     case .dayUsedUp(let seconds):
-      throw .tooManyRequests("at most \(key.quota.perDay) requests a day (UTC)", after: seconds)
+      throw .tooManyRequests("at most \(key.quota.perDay) \(things) a day (UTC)", after: seconds)
     }
   }
 }
@@ -116,8 +119,8 @@ extension LimitedAction {
     switch self {
     case .registration: "registrations"
     case .testPush: "test pushes"
-    case .broadcast: "requests to /newtoken, /newpush and /api/push"
-    case .notification: "notifications of an address"
+    case .broadcast: "requests to /newtoken and /newpush and jobs of /api/push"
+    case .notification: "notifications of an address, one for each device,"
     case .notificationOfDevice: "notifications for a device"
     case .failure: "failed authentications"
     }

@@ -150,16 +150,15 @@ extension PushAPI {
       throw .notConfigured("APNs", missing: context.configuration.missingAPNsVariables, "set the settings of APNs")
     }
     let (request, username) = (try TestRequest(body), user.name)
-    try await storage.access.admit(.testPush, of: "user:" + username)
     guard await turns.take(username) else { throw .tooManyRequests(after: PushAPI.retryAfter) }
     defer { turns.leave(username) }
-    return try await send(request, to: user, storage.backend.registry, sender)
+    return try await send(request, to: user, storage, sender)
   }
 
   private func send(
-    _ request: TestRequest, to user: Credential, _ registry: Registry, _ sender: any DirectSender
+    _ request: TestRequest, to user: Credential, _ storage: APIContext.Storage, _ sender: any DirectSender
   ) async throws(Refusal) -> HTTPResponse {
-    let username = user.name
+    let (username, registry) = (user.name, storage.backend.registry)
     let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
@@ -167,6 +166,7 @@ extension PushAPI {
     // An alert goes to no token of a Live Activity.
     let devices = devices(resolution.devices, for: user).filter { $0.kind?.isOfActivities != true }
     guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
+    try await storage.access.admit(.testPush, of: "user:" + username, weight: devices.count)
     let concurrency = context.configuration.sendConcurrency
     let report = await sender.send(request.payload, to: devices, concurrency: concurrency)
     return .json(report.object(cleanup, concurrency: concurrency))

@@ -3,10 +3,12 @@ import Jobs
 import Queue
 import Redis
 
-/// The gate of `dedupe`: of the jobs with one value, only the first within 24 hours passes. Redis holds its nonce under the value.
+/// The gate of `dedupe`: of the jobs with one value, only the first within its window passes. Redis holds its nonce under the value.
 @EventLoop
 final class DuplicateGate: Gate {
   private static let window = Duration.seconds(24 * 3600)
+  /// Of jobs that a push gateway makes for whoever asks: what strangers make Redis keep lives for minutes.
+  private static let windowOfPushers = Duration.seconds(300)
   /// Returns the nonce of the first job. DEL takes no memory: the script's first write succeeds even if Redis is full.
   ///
   /// `ttl`: how long the value is kept, in ms.
@@ -36,8 +38,8 @@ final class DuplicateGate: Gate {
         answer(delivery, .go)
         continue
       }
-      let call = DuplicateGate.reserve(
-        value: QueueKeys.dedupe(value), nonce: nonce, ttl: DuplicateGate.window.milliseconds)
+      let window = delivery.job.pusher == nil ? DuplicateGate.window : DuplicateGate.windowOfPushers
+      let call = DuplicateGate.reserve(value: QueueKeys.dedupe(value), nonce: nonce, ttl: window.milliseconds)
       connection.send(call) { result in
         switch result {
         case .success(let holder) where holder.string == nonce: answer(delivery, .go)

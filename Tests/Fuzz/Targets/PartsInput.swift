@@ -83,7 +83,7 @@ enum PartsInput {
         try require(
           push.payload.count <= push.pushType.maximumPayloadBytes, "a payload has \(push.payload.count) bytes")
         let job = try? Job(
-          parsing: push.job(notification, to: device, DeviceToken(token), of: "com.example.app", pusher))
+          parsing: push.job(notification, to: device, token, of: "com.example.app", pusher))
         try require(job != nil, "a worker refuses the job of a notification")
       }
     }

@@ -98,6 +98,20 @@ struct LimitTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
+  @Test func `a test counts the devices that it is sent to`() async throws {
+    let sender = RecordingSender()
+    let fixture = try await SidecarFixture(sender: sender) { $0.testLimit = WindowLimit(3, per: Self.window) }
+    let user = try await fixture.user("limit-phones")
+    for phone in ["limit-phone-1", "limit-phone-2"] { #expect(try await register(fixture, user, phone).status == 200) }
+    #expect(try await fixture.push("test", user).status == 200)
+    isLimited(try await fixture.push("test", user))
+    let one = fixture.token("limit-phone-1")
+    #expect(try await fixture.push("test", user, #"{"token":"\#(one)"}"#).status == 200)
+    isLimited(try await fixture.push("test", user, #"{"token":"\#(one)"}"#))
+    #expect(sender.calls.count == 2)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
   @Test func `newtoken and newpush of a key are limited together, and nothing is enqueued over the limit`() async throws
   {
     let client = try await APIClient({ $0.broadcastLimit = WindowLimit(2, per: Self.window) })

@@ -1,4 +1,6 @@
 import EventLoop
+import HTTPServer
+import Jobs
 import JSON
 import Redis
 import Sidecar
@@ -16,12 +18,13 @@ struct GorushAPITests {
 
   private func client(
     _ access: GorushAccess = .open, queue: String = "push:jobs:gorush", scopes: Set<KeyScope> = [.jobs],
-    quota: KeyQuota = .standard
+    quota: KeyQuota = .standard, _ adapt: (inout SidecarConfiguration) -> Void = { _ in }
   ) async throws -> APIClient {
     let client = try await APIClient(quota: quota, scopes: scopes) {
       $0.apis = access == .off ? [] : [{ GorushAPI(context: $0, isOpen: access == .open) }]
       $0.queue = queue
       $0.version = "1.2.3"
+      adapt(&$0)
     }
     _ = try await client.fixture.run("DEL", queue)
     return client
@@ -194,6 +197,55 @@ struct GorushAPITests {
     let jobs = try await jobs(client, queue)
     #expect(jobs.map { $0["id"] } == [.string("sale"), .string("sale-1")])
     #expect(jobs.flatMap { $0["to"]?["tokens"]?.array ?? [] } == tokens.map(JSONValue.string))
+    await client.stop()
+  }
+
+  @Test func `limits count jobs, not requests`() async throws {
+    func notifications(_ count: Int) -> String {
+      let one = #"{"tokens":["\#(Self.token)"],"platform":1,"message":"m"}"#
+      return #"{"notifications":[\#(Array(repeating: one, count: count).joined(separator: ","))]}"#
+    }
+    let queue = "push:jobs:gorush-weights"
+    let key = try await client(.key, queue: queue, quota: KeyQuota(perSecond: 1000, burst: 1000, perDay: 10))
+    for (count, status) in [(6, 200), (6, 429), (4, 200), (1, 429)] {
+      #expect(try await key.send("POST", "/api/push", notifications(count)).status == status, "\(count)")
+    }
+    #expect(try await key.fixture.run("HGET", "martlet:{allowance}:\(key.keyName)", "count").string == "10")
+    #expect(try await jobs(key, queue).count == 10)
+    await key.stop()
+    let open = try await client(.open, queue: queue) {
+      $0.broadcastLimit = WindowLimit(10, per: .seconds(3600))
+      _ = $0.listener.trustedProxies.add("127.0.0.1")
+    }
+    let address = ["X-Forwarded-For": "203.0.113.150"]
+    for (count, status) in [(6, 200), (6, 429), (4, 200), (1, 429)] {
+      #expect(try await open.fixture.request("POST", "/api/push", address, body: notifications(count)).status == status)
+    }
+    await open.stop()
+  }
+
+  @Test func `a usual batch of 1,000 tokens is taken, and each job fits its queue`() async throws {
+    let queue = "push:jobs:gorush-large"
+    let client = try await client(queue: queue)
+    let tokens = (0..<1000).map { client.token("\($0)") }
+    #expect(try await push(client, body(#","message":"m""#, tokens: tokens)).counts == .integer(1000))
+    let long = (0..<500).map { client.token("\($0)") + String(repeating: "0", count: 448) }
+    let answer = try await push(client, body(#","message":"m""#, tokens: long))
+    #expect(answer.counts == .integer(500), "\(answer.logs)")
+    let elements = try await client.fixture.run("LRANGE", queue, "0", "-1").array ?? []
+    #expect(elements.allSatisfy { ($0.bytes?.count ?? .max) <= Job.maximumBytes })
+    let enqueued = try await jobs(client, queue).flatMap { $0["to"]?["tokens"]?.array ?? [] }
+    #expect(enqueued == (tokens + long).map(JSONValue.string))
+    #expect(try await client.send("POST", "/api/push", bytes: padded(#""x":1"#, to: 1 << 20 + 1)).status == 413)
+    await client.stop()
+  }
+
+  @Test func `an answer lists at most 1,000 faults, and says how many there are`() async throws {
+    let client = try await client(queue: "push:jobs:gorush-logs")
+    let android = body(#","message":"m""#, tokens: Array(repeating: "", count: 5000), platform: 2)
+    let logs = try await push(client, android).logs
+    #expect(logs.count == 1001)
+    #expect(logs.last?["error"]?.string?.contains("4000") == true)
     await client.stop()
   }
 

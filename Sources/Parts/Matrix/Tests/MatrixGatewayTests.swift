@@ -178,9 +178,87 @@ struct MatrixGatewayTests {
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 
+  @Test func `the limit of an address counts jobs, and a request that exceeds it alone passes once`() async throws {
+    let fixture = try await fixture("weights") {
+      $0.notificationLimit = WindowLimit(5, per: .seconds(3600))
+      _ = $0.listener.trustedProxies.add("127.0.0.1")
+    }
+    func notify(_ names: [String], from address: String) async throws -> Int {
+      let body = body(names.map { device(token("weights-" + $0)) }, event: "$" + names.joined())
+      return try await fixture.request("POST", Self.path, ["X-Forwarded-For": address], body: body).status
+    }
+    #expect(try await notify(["a", "b", "c"], from: "203.0.113.60") == 200)
+    #expect(try await notify(["d", "e", "f"], from: "203.0.113.60") == 429)
+    #expect(try await notify(["d", "e"], from: "203.0.113.60") == 200)
+    #expect(try await notify(["f"], from: "203.0.113.60") == 429)
+    #expect(try await jobs(fixture, "weights").count == 5)
+    #expect(try await fixture.run("GET", "martlet:{limit}:notification:address:203.0.113.60").string == "5")
+    // To be refused whenever it is sent again would stop a homeserver.
+    #expect(try await notify(["1", "2", "3", "4", "5", "6"], from: "203.0.113.61") == 200)
+    #expect(try await notify(["7"], from: "203.0.113.61") == 429)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `a request makes one job for a pushkey, in whichever form and under whichever app ids it is named`()
+    async throws
+  {
+    let fixture = try await fixture("one")
+    let token = token("one")
+    let names = (0..<20).map { device($0 % 2 == 0 ? token : token.uppercased(), app: "im.app.\($0)") }
+    #expect(try await notify(fixture, body(names)).body == #"{"rejected":[]}"#)
+    #expect(try await jobs(fixture, "one").map(\.addressee) == [.token(DeviceToken(token))])
+    #expect(try await fixture.run("GET", "martlet:{limit}:notification:device:token:" + token).string == "1")
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `a large notification is shortened, not refused`() async throws {
+    let fixture = try await fixture("large")
+    // An event has up to 65,536 bytes, and so has each event that its names come from.
+    let long = String(repeating: "R", count: 65_400)
+    let members =
+      #""room_name":"\#(long)","sender_display_name":"\#(long)","content":{"body":"\#(long)","x":"\#(long)"}"#
+    let large =
+      #"{"notification":{"event_id":"$l","type":"m.room.message",\#(members),"devices":[\#(device(token("large")))]}}"#
+    let answer = try await notify(fixture, large)
+    #expect(answer.status == 200, "\(answer.body)")
+    #expect(try await jobs(fixture, "large").count == 1)
+    let fields = String(body([device(token("large"))], event: "$m").dropFirst().dropLast())
+    let answers = try await WebAnswer.ask(
+      port: fixture.sidecar.port, "POST", Self.path, fields: [], bytes: padded(fields, to: 1 << 20))
+    #expect(answers.status == 200)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
+  @Test func `what a homeserver or a member of a room puts into a notification never stops it`() async throws {
+    let fixture = try await fixture("odd")
+    let good = device(token("odd"))
+    let deep = String(repeating: #"{"a":["#, count: 200) + "1" + String(repeating: "]}", count: 200)
+    let events = [
+      #""content":{"body":"x","y":\#(deep)}"#, #""content":\#(deep)"#, #""content":{"body":\#(deep)},"later":[1]"#,
+      #""content":{"body":"]}\"","y":\#(deep)}"#, #""content":{"n":1\#(String(repeating: "0", count: 400))}"#,
+    ]
+    for (number, members) in events.enumerated() {
+      let answer = try await notify(
+        fixture,
+        #"{"notification":{"event_id":"$\#(number)","type":"m.room.message",\#(members),"devices":[\#(good)]}}"#)
+      #expect(answer.body == #"{"rejected":[]}"#, "\(members.prefix(60))")
+    }
+    #expect(try await jobs(fixture, "odd").count == events.count)
+    let devices = [
+      good, #"{"app_id":7,"pushkey":"no-app"}"#, #"{"pushkey":"none"}"#, #"{"app_id":"im.app.ios"}"#, "7",
+      #"{"app_id":"im.app.ios","pushkey":"\#(token("deep"))","data":{"default_payload":{"d":\#(deep)}}}"#,
+    ]
+    let answer = try await notify(fixture, body(devices, event: "$devices"))
+    #expect(answer.status == 200)
+    #expect(answer.json?["rejected"] == .array([.string("no-app"), .string("none")]))
+    #expect(try await jobs(fixture, "odd").count == events.count + 2)
+    await fixture.sidecar.stop(grace: .seconds(1))
+  }
+
   @Test func `faults have the form of the specification`() async throws {
     let fixture = try await fixture("faults")
-    for (what, bytes) in hostileBodies(String(body([device(token("h"))]).dropFirst().dropLast())) {
+    for (what, bytes) in hostileBodies(String(body([device(token("h"))]).dropFirst().dropLast()))
+    where what != "nested too deep" {
       let answer = try await WebAnswer.ask(port: fixture.sidecar.port, "POST", Self.path, fields: [], bytes: bytes)
       #expect(answer.status == 400, "\(what)")
       #expect(answer.json?["errcode"]?.string == "M_NOT_JSON", "\(what): \(answer.body)")
@@ -188,7 +266,7 @@ struct MatrixGatewayTests {
     isError(try await notify(fixture, "{}"), 400, "M_BAD_JSON")
     isError(try await fixture.request("GET", Self.path), 405, "M_UNRECOGNIZED")
     isError(try await fixture.request("POST", "/_matrix/push/v2/notify", body: "{}"), 404, "M_UNRECOGNIZED")
-    let large = padded(String(body([device(token("h"))]).dropFirst().dropLast()), to: 65_537)
+    let large = padded(String(body([device(token("h"))]).dropFirst().dropLast()), to: 1 << 20 + 1)
     let answer = try await WebAnswer.ask(port: fixture.sidecar.port, "POST", Self.path, fields: [], bytes: large)
     isError(answer, 413, "M_TOO_LARGE")
     #expect(try await jobs(fixture, "faults").isEmpty)

@@ -22,7 +22,8 @@ struct MatrixNotificationTests {
 
   private func device(_ pushkey: String, _ members: String = "") throws -> MatrixDevice {
     let quoted = String(decoding: JSONValue.string(pushkey).bytes, as: UTF8.self)
-    return try MatrixDevice(JSONValue(parsing: Array(#"{"app_id":"a","pushkey":\#(quoted)\#(members)}"#.utf8)))
+    return try #require(
+      try MatrixDevice(JSONValue(parsing: Array(#"{"app_id":"a","pushkey":\#(quoted)\#(members)}"#.utf8))))
   }
 
   @Test func `a pushkey is base64 in either alphabet, padded or not, or hexadecimal digits`() throws {
@@ -30,15 +31,21 @@ struct MatrixNotificationTests {
     let url = String(decoding: Base64URL.encode(Self.token), as: UTF8.self)
     #expect(base64.contains("+") || base64.contains("/"))
     for pushkey in [hex, hex.uppercased(), base64, String(base64.dropLast()), url, url + "="] {
-      #expect(try device(pushkey).token == hex, "\(pushkey)")
+      #expect(try device(pushkey).token?.text == hex, "\(pushkey)")
+    }
+    // Apple may make tokens longer.
+    let long = String(repeating: "ab", count: 256)
+    for pushkey in [long, long.uppercased(), Base64.encode([UInt8](repeating: 0xAB, count: 256))] {
+      #expect(try device(pushkey).token?.text == long)
     }
     // 64 digits are 64 digits, and not base64.
-    #expect(try device(String(repeating: "ab", count: 32)).token == String(repeating: "ab", count: 32))
+    #expect(try device(String(repeating: "ab", count: 32)).token?.text == String(repeating: "ab", count: 32))
   }
 
   @Test(arguments: [
     "", "abcd", "AAAA", "not base64 at all, really", "https://example.com/push", String(repeating: "g", count: 65),
-    String(repeating: "A", count: 512), String(repeating: "ab", count: 101),
+    String(repeating: "A", count: 513), String(repeating: "ab", count: 257), String(repeating: "a", count: 63),
+    String(repeating: "a", count: 65), String(repeating: "ab", count: 31), "q83vASNFZ4mrze8BI0VniavN7wEjRWeJ",
     "q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k==",
     "+*83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4",
   ])
@@ -48,11 +55,9 @@ struct MatrixNotificationTests {
 
   @Test(arguments: [
     "", #""notification":null"#, #""notification":{}"#, #""notification":{"devices":{}}"#,
-    #""notification":{"devices":[7]}"#, #""notification":{"devices":[{"app_id":"a"}]}"#,
-    #""notification":{"devices":[{"pushkey":"a"}]}"#, #""notification":{"devices":[{"app_id":1,"pushkey":"a"}]}"#,
     #""notification":{"devices":[\#(Array(repeating: #"{"app_id":"a","pushkey":"b"}"#, count: 101).joined(separator: ","))]}"#,
   ])
-  func `a body without valid devices is refused`(members: String) throws {
+  func `a body without a list of devices is refused`(members: String) throws {
     let body = try JSONValue(parsing: Array("{\(members)}".utf8))
     let refusal = #expect(throws: Refusal.self) { _ = try MatrixNotification(body) }
     #expect(refusal?.status == 400)

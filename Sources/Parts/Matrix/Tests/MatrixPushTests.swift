@@ -116,7 +116,7 @@ struct MatrixPushTests {
       let device = notification.devices[0]
       let push = try #require(MatrixPush(notification, to: device))
       return try Job(
-        parsing: push.job(notification, to: device, DeviceToken(device.token ?? ""), of: "com.a", pusher))
+        parsing: push.job(notification, to: device, #require(device.token), of: "com.a", pusher))
     }
     let first = try job(Self.event + #","type":"m.room.message""#)
     #expect(first.addressee == .token(DeviceToken(String(repeating: "ab", count: 32))))
