@@ -106,7 +106,10 @@ final class Exchange {
     bodyLength = BodyFraming.length(request.headers)
     guard bodyLength != 0 else { return true }
     leavesBody = true
-    maximumBodyBytes = configuration.bodyLimit(request) ?? configuration.maximumBodyBytes
+    maximumBodyBytes = configuration.maximumBodyBytes
+    if bodyLength ?? .max > maximumBodyBytes {
+      maximumBodyBytes = max(maximumBodyBytes, configuration.largerBodyLimit(request) ?? 0)
+    }
     guard maximumBodyBytes > 0, bodyLength ?? 0 <= maximumBodyBytes else { return close(413) }
     guard !isTargetMalformed else { return close(400) }
     isHeadEnough = !configuration.needsBody(request)

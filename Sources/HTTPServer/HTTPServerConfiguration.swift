@@ -12,8 +12,9 @@ public struct HTTPServerConfiguration: Sendable {
 
   /// Larger bodies are answered 413; with 0 any body is.
   public var maximumBodyBytes = HTTPServerConfiguration.usualBodyBytes
-  /// The limit of a request in place of ``maximumBodyBytes``, judged by the rest of it. Nil if it has none of its own.
-  public var bodyLimit: @EventLoop @Sendable (_ request: HTTPRequest) -> Int? = { _ in nil }
+  /// The limit of a request that may have a larger body than ``maximumBodyBytes``, judged by the rest of it; else nil. Asked
+  /// only for one that is larger, or of unknown length.
+  public var largerBodyLimit: @EventLoop @Sendable (_ request: HTTPRequest) -> Int? = { _ in nil }
   /// Request line and header fields together; more is answered 431.
   public var maximumHeaderBytes = 16_384
   /// A connection is closed after this time without data, or if one request takes longer to arrive. Seconds.

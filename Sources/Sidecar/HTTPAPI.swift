@@ -14,7 +14,7 @@ package protocol HTTPAPI {
   /// its body, before that has arrived: a stranger's bytes are not kept.
   func needsBody(_ request: SidecarRequest) -> Bool
 
-  /// The limit of the bodies of ``routes``; larger ones are answered 413.
+  /// The limit of the bodies of ``routes``, at least the usual one; larger ones are answered 413.
   var maximumBodyBytes: Int { get }
 
   /// Carries out a request for one of ``routes``.

@@ -68,7 +68,7 @@ extension HTTPServerTests {
 
   @Test func `a route has a limit of its own`() async throws {
     let answers = try await serving {
-      $0.bodyLimit = { $0.path == "/large" ? 100_000 : nil }
+      $0.largerBodyLimit = { $0.path == "/large" ? 100_000 : nil }
     } client: { port in
       try [("/large", 100_000), ("/large", 100_001), ("/other", 65_536), ("/other", 65_537)].flatMap { path, count in
         let body = String(repeating: "a", count: count)
@@ -90,7 +90,7 @@ extension HTTPServerTests {
 
   @Test func `a large body that does not come takes no more memory than a small one`() async throws {
     let answers = try await serving {
-      $0.bodyLimit = { _ in 1 << 20 }
+      $0.largerBodyLimit = { _ in 1 << 20 }
       $0.budget.bytes = 4 << 20
     } client: { port in
       let crowd = try (0..<20).map { _ in Guest(try Wire(port: port)) }

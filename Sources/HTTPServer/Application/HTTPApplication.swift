@@ -35,7 +35,7 @@ public final class HTTPApplication<Site: HTTPSite> {
       guard let self else { return false }
       return site.needsBody(route(request, request.path))
     }
-    configuration.bodyLimit = { [weak self] request in
+    configuration.largerBodyLimit = { [weak self] request in
       guard let self else { return nil }
       return site.maximumBodyBytes(of: route(request, request.path))
     }

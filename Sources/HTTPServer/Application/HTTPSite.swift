@@ -16,7 +16,7 @@ public protocol HTTPSite {
   /// that has arrived: a stranger's bytes are not kept.
   func needsBody(_ request: RoutedRequest<Endpoint>) -> Bool
 
-  /// The limit of the request's body, larger ones are answered 413; nil for that of the server. Bytes.
+  /// The limit of the request's body if it is larger than the server's, else nil. Larger bodies are answered 413. Bytes.
   func maximumBodyBytes(of request: RoutedRequest<Endpoint>) -> Int?
 
   /// Carries out a request, also one for a path that is not a route.
