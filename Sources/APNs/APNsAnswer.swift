@@ -65,7 +65,9 @@ struct RefusalBody {
     if let value = RefusalBody.value(of: "timestamp", in: bytes) {
       let isNegative = value.first == UInt8(ascii: "-")
       let digits = value.dropFirst(isNegative ? 1 : 0).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-      timestamp = String(decoding: digits, as: UTF8.self).integer(in: NumberRange.times).map { isNegative ? -$0 : $0 }
+      timestamp = String(decoding: digits, as: UTF8.self).integer(in: 0...Int64.max).map {
+        isNegative ? -$0 : Timestamp.milliseconds(of: $0)
+      }
     }
   }
 

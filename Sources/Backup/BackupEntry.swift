@@ -181,14 +181,12 @@ extension BackupEntry {
       return bool
     }
 
-    /// Unix milliseconds.
+    /// Unix milliseconds. A time that must be in another unit is read in that.
     func date(_ key: String) throws(Refused) -> Int64? {
       guard let value = value(key) else { return nil }
-      let number = value.integer(in: DeviceMetadata.timeRange).map { Timestamp.milliseconds(of: $0) }
-      guard let date = number ?? value.string.flatMap(Timestamp.milliseconds)
-      else {
-        throw Refused(reason: .malformedDate)
-      }
+      let number = value.integer(in: DeviceMetadata.timeRange.lowerBound...Int64.max)
+      guard let date = number.map({ Timestamp.milliseconds(of: $0) }) ?? value.string.flatMap(Timestamp.milliseconds)
+      else { throw Refused(reason: .malformedDate) }
       return date
     }
 

@@ -7,28 +7,38 @@ package import Redis
 private struct RestoredDevice {
   let token: DeviceToken
   let metadata: DeviceMetadata
+  /// By which a user keeps the newest; 0 if nothing is known, as of a date later than now.
+  let registeredAt: Int64
   /// Whether it was found to be among those that the user keeps.
   var isAdmitted = false
+
+  init(_ token: DeviceToken, _ metadata: DeviceMetadata, now: Int64) {
+    self.token = token
+    self.metadata = metadata
+    registeredAt = metadata.updatedAt > now ? 0 : metadata.updatedAt
+  }
 }
 
 extension Registry {
-  /// Writes each entry unchanged, unless the record in Redis is at least as new. A user keeps at most ``maximumDevices`` of
+  /// Writes each entry unchanged, unless the record in Redis is at least as new. A date later than now is stored as now and
+  /// replaces nothing. A user keeps at most ``maximumDevices`` of
   /// each app and kind, and ``maximumResolved`` of all, the newest.
   package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
+    let now = Clock.unixMilliseconds
     var devices: [RestoredDevice] = []
     var instances: [(id: String, record: InstanceRecord)] = []
     for entry in entries {
       switch entry {
       case .refused(let reason): summary.refuse(reason)
-      case .device(let token, let metadata): devices.append(RestoredDevice(token: token, metadata: metadata))
+      case .device(let token, let metadata): devices.append(RestoredDevice(token, metadata, now: now))
       case .instance(let id, let record): instances.append((id, record))
       case .channel(let channel): try await restore(channel, &summary)
       }
     }
     for result in try await restore(instances) { summary.count(result) }
     // The newest first, because a user keeps the newest.
-    devices.sort { $0.metadata.updatedAt > $1.metadata.updatedAt }
+    devices.sort { $0.registeredAt > $1.registeredAt }
     for _ in 0..<Registry.maximumConflicts where !devices.isEmpty {
       devices = try await restore(devices, &summary)
     }
@@ -71,7 +81,7 @@ extension Registry {
     _ devices: [RestoredDevice], to user: String, _ summary: inout BackupSummary
   ) async throws(RedisError) -> [RestoredDevice] {
     var members = try await members(of: user).sorted { $1.leaves(before: $0) }[...]
-    var devices = devices.sorted { $0.metadata.updatedAt > $1.metadata.updatedAt }[...]
+    var devices = devices.sorted { $0.registeredAt > $1.registeredAt }[...]
     var counts: [DeviceLimitGroup: Int] = [:]
     var total = 0
     func keeps(_ group: DeviceLimitGroup) -> Bool {
@@ -83,7 +93,7 @@ extension Registry {
     var leaving: [Registry.Member] = []
     var admitted: [RestoredDevice] = []
     // The newest of both. Of two that are equally new, the one in Redis stays.
-    while let next = [members.first?.updatedAt, devices.first?.metadata.updatedAt].compactMap({ $0 }).max() {
+    while let next = [members.first?.updatedAt, devices.first?.registeredAt].compactMap({ $0 }).max() {
       if let member = members.first, member.updatedAt == next {
         members.removeFirst()
         if member.metadata == nil || !keeps(member.limitGroup) { leaving.append(member) }

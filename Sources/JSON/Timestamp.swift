@@ -9,9 +9,19 @@ public enum Timestamp {
   /// A unix time below this is in seconds, any other in milliseconds: it is the year 5138 in seconds, and 1973 in milliseconds.
   public static let firstMilliseconds: Int64 = 100_000_000_000
 
-  /// Returns a unix time in milliseconds that is in milliseconds or in seconds.
+  /// Times from here on are in microseconds, those from a thousand times as much on in nanoseconds.
+  public static let firstMicroseconds = firstMilliseconds * 1000
+
+  /// Returns unix milliseconds of a unix time in seconds, milliseconds, microseconds or nanoseconds, whichever it must be: two
+  /// of these units are never both between 1973 and 5138.
   public static func milliseconds(of time: Int64) -> Int64 {
-    (1..<firstMilliseconds).contains(time) ? time * 1000 : time
+    switch time {
+    case ...0: time
+    case ..<firstMilliseconds: time * 1000
+    case ..<firstMicroseconds: time
+    case ..<(firstMicroseconds * 1000): time / 1000
+    default: time / 1_000_000
+    }
   }
 
   /// Returns the unix milliseconds of an ISO 8601 date and time with a zone (`Z`, `+hh:mm`, `+hhmm`).

@@ -92,10 +92,13 @@ public struct DeviceMetadata: Sendable, Equatable {
   /// Of a time, which may be another program's.
   package static let timeRange: ClosedRange<Int64> = -9_000_000_000_000_000 + 1...9_000_000_000_000_000 - 1
 
-  /// Rounds towards zero. Returns nil for a number that cannot be a time.
+  /// Rounds towards zero. Returns nil for a number that cannot be a time. Martlet 2.0 has stored what other programs gave in
+  /// microseconds as it came.
   private static func milliseconds(from reader: inout JSONReader) throws(JSONError) -> Int64? {
     do {
-      return try reader.readDouble().integer(in: timeRange)
+      return try reader.readDouble().integer(in: timeRange).map {
+        $0 < Timestamp.firstMicroseconds ? $0 : Timestamp.milliseconds(of: $0)
+      }
     } catch {
       guard case .numberOutOfRange = error else { throw error }
       return nil

@@ -163,7 +163,9 @@ public final class Registry {
   /// Removes devices, each only if it has the same owner and was not registered after `notAfter`. Passes their number.
   public func removeStale(_ devices: [StaleDevice], completion: @escaping CountCompletion) {
     complete(completion) { () async throws(RedisError) in
-      try await self.executor.complete(devices.map { ($0.token.text, .removeStale($0)) }).count { $0.end == .written }
+      let now = Clock.unixMilliseconds
+      return try await self.executor.complete(devices.map { ($0.token.text, .removeStale($0, now: now)) })
+        .count { $0.end == .written }
     }
   }
 
@@ -199,7 +201,10 @@ public final class Registry {
   package func restore(
     _ devices: [(token: DeviceToken, metadata: DeviceMetadata, isAdmitted: Bool)]
   ) async throws(RedisError) -> [Restoration] {
-    let operations = devices.map { ($0.token.text, DeviceOperation.restore($0.metadata, isAdmitted: $0.isAdmitted)) }
+    let now = Clock.unixMilliseconds
+    let operations = devices.map {
+      ($0.token.text, DeviceOperation.restore($0.metadata, isAdmitted: $0.isAdmitted, now: now))
+    }
     var results: [Restoration] = []
     for outcome in try await executor.run(operations) {
       switch outcome.end {

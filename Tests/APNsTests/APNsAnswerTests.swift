@@ -26,6 +26,11 @@ struct APNsAnswerTests {
     #expect(answer(400, "{\"reason\":\"Bad\u{1B}[2J\"}").reason == "Bad")
   }
 
+  @Test(arguments: ["1700000000", "1700000000000", "1700000000000000", "1700000000000000000"])
+  func `a timestamp is read in its unit`(timestamp: String) {
+    #expect(answer(410, #"{"timestamp":\#(timestamp)}"#).timestamp == 1_700_000_000_000)
+  }
+
   @Test func `a timestamp beyond 64 bits is ignored`() {
     #expect(answer(410, #"{"timestamp":99999999999999999999999}"#).timestamp == nil)
     #expect(answer(410, #"{"timestamp":"yesterday"}"#).timestamp == nil)

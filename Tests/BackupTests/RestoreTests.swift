@@ -1,5 +1,6 @@
 import BackupSupport
 import EventLoop
+import JSON
 import Redis
 import Registry
 import RegistrySupport
@@ -33,6 +34,24 @@ struct RestoreTests {
     #expect(try await fixture.members("restored") == [token])
     #expect(try await fixture.audience("com.restored", of: token))
     #expect(try await fixture.run("TTL", RegistryKeys.token(entry: token)).integer ?? 0 > 31_500_000)
+  }
+
+  @Test(arguments: [Clock.unixMilliseconds + 3_600_000, 4_102_444_800_000, Timestamp.maximum])
+  func `a date later than now is stored as now, and takes no device from who registered it`(date: Int64) async throws {
+    let fixture = try await Fixture()
+    let (token, instance) = (fixture.token("later-\(date % 1000)"), "later-\(date)")
+    let record = InstanceRecord(
+      token: DeviceToken(fixture.token("instance-\(date % 1000)")), environment: nil, updatedAt: date)
+    let entries = [device(token, "former", at: date), .instance(id: instance, record)]
+    #expect(try await fixture.registry.restore(entries).created == 2)
+    #expect(try await fixture.metadata(token)?.updatedAt ?? .max <= Clock.unixMilliseconds)
+    #expect(try await fixture.registry.restore(entries).kept == 2)
+    _ = try await fixture.registry.register(
+      Registration(token: DeviceToken(token), username: "later-owner", platform: .ios, now: 1000))
+    try await fixture.registry.register(
+      instance: instance, InstanceRecord(token: record.token, environment: nil, updatedAt: 1000))
+    #expect(try await fixture.registry.restore(entries).kept == 2)
+    #expect(try await fixture.metadata(token)?.username == "later-owner")
   }
 
   @Test func `tokens of Live Activities are written with what they are for, for their time`() async throws {

@@ -21,6 +21,16 @@ struct TimestampTests {
     }
   }
 
+  @Test(
+    arguments: [
+      (0, 0), (-5, -5), (1_704_448_800, 1_704_448_800_000), (1_704_448_800_123, 1_704_448_800_123),
+      (1_704_448_800_123_456, 1_704_448_800_123), (1_704_448_800_123_456_789, 1_704_448_800_123),
+      (.max, 9_223_372_036_854),
+    ] as [(Int64, Int64)])
+  func `a unix time is read in the unit that it must be in`(time: Int64, milliseconds: Int64) {
+    #expect(Timestamp.milliseconds(of: time) == milliseconds)
+  }
+
   @Test func `times outside the range are clamped`() {
     #expect(Timestamp.text(-1) == "1970-01-01T00:00:00.000Z")
     #expect(Timestamp.text(.max) == "9999-12-31T23:59:59.999Z")

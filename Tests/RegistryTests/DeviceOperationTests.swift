@@ -89,12 +89,12 @@ struct DeviceOperationTests {
   ) {
     let stale = StaleDevice(
       token: DeviceToken(Self.token), owner: owner, bundleID: "com.old", notAfter: notAfter, reason: "Gone")
-    let change = DeviceOperation.removeStale(stale).decide(stored(Self.owned))
+    let change = DeviceOperation.removeStale(stale, now: 1000).decide(stored(Self.owned))
     #expect((change.record == .deleted) == isRemoved)
     #expect(change.left == (isRemoved ? [.user("ann"), .audience("com.a"), .audience("com.old")] : []))
     #expect(change.report?.removal == (isRemoved ? "Gone" : nil))
     // Without metadata only the sets are left.
-    let absent = DeviceOperation.removeStale(stale).decide(stored(nil))
+    let absent = DeviceOperation.removeStale(stale, now: 1000).decide(stored(nil))
     #expect(absent.record == .kept)
     #expect(absent.left == (owner.isEmpty ? [] : [.user(owner)]) + [.audience("com.old")])
     #expect(absent.report == nil)
@@ -102,7 +102,7 @@ struct DeviceOperationTests {
 
   @Test func `a backup replaces only older records, takes no device from its owner and tells nothing`() {
     func restore(_ metadata: DeviceMetadata, over former: DeviceMetadata?, isAdmitted: Bool = false) -> DeviceChange {
-      DeviceOperation.restore(metadata, isAdmitted: isAdmitted).decide(stored(former))
+      DeviceOperation.restore(metadata, isAdmitted: isAdmitted, now: 1000).decide(stored(former))
     }
     var newer = Self.owned
     newer.updatedAt = 101
@@ -117,6 +117,18 @@ struct DeviceOperationTests {
     #expect(restore(newer, over: nil, isAdmitted: true).newOwner == nil)
     #expect(restore(newer, over: nil).report == nil)
     #expect(!restore(newer, over: nobodys).isForced)
+  }
+
+  @Test func `a date later than now is stored as now and replaces nothing, whichever of both has it`() {
+    var later = Self.owned
+    later.updatedAt = 9_000_000_000_000
+    later.username = "bob"
+    let restore = DeviceOperation.restore(later, isAdmitted: true, now: 1000)
+    #expect(restore.decide(stored(Self.owned)) == .nothing)
+    #expect(written(restore.decide(stored(nil)))?.updatedAt == 1000)
+    #expect(DeviceOperation.adopt(later, now: 1000).decide(stored(Self.owned)).record == .kept)
+    let stale = StaleDevice(token: DeviceToken(Self.token), owner: "bob", bundleID: nil, notAfter: 500, reason: "Gone")
+    #expect(DeviceOperation.removeStale(stale, now: 1000).decide(stored(later)).record == .deleted)
   }
 
   @Test func `a device makes room only if it is what was read`() {

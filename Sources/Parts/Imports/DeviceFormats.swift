@@ -4,7 +4,7 @@ import PushModel
 import Registry
 
 extension CSVReader.Form {
-  /// Columns with the names of Martlet's own fields. Dates are in ISO 8601 or unix milliseconds.
+  /// Columns with the names of Martlet's own fields. Dates are as ``ForeignDevice/date(_:)`` reads them.
   static func devices(app: String?) -> Self {
     Self(
       required: ["token"],
@@ -13,9 +13,8 @@ extension CSVReader.Form {
       guard row["platform"].map({ Platform(rawValue: $0.lowercased()) == .ios }) ?? true else {
         return .refused(.otherPlatform)
       }
-      func date(_ column: String) -> JSONValue? {
-        row[column].map { text in Int64(text).map { .integer($0) } ?? .string(text) }
-      }
+      // Whoever makes a table for Martlet can correct its dates.
+      func date(_ column: String) -> JSONValue? { ForeignDevice.date(row[column]) ?? row[column].map { .string($0) } }
       return ForeignDevice(
         token: row["token"], user: row["user"], app: row["bundleId"] ?? app, environment: row["environment"],
         kind: row["kind"], deviceID: row["deviceId"], createdAt: date("createdAt"), updatedAt: date("updatedAt")

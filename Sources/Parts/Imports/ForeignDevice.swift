@@ -27,11 +27,22 @@ struct ForeignDevice {
 
   private func text(_ value: String?) -> JSONValue? { value.flatMap { $0.isEmpty ? nil : .string($0) } }
 
-  /// A date of a database, `2026-01-31 09:30:00.123 UTC`, or in ISO 8601. Without a zone it is UTC. Nil for another form.
+  /// A date of a table: of a database, `2026-01-31 09:30:00.123 UTC` or `…+00`, in ISO 8601, or a unix time in any unit. Without a
+  /// zone it is UTC. Nil for another form.
   static func date(_ text: String?) -> JSONValue? {
-    guard var text else { return nil }
-    if text.hasSuffix(" UTC") { text.removeLast(4) }
-    if let space = text.firstIndex(of: " ") { text.replaceSubrange(space...space, with: "T") }
-    return (Timestamp.milliseconds(text) ?? Timestamp.milliseconds(text + "Z")).map { .integer($0) }
+    guard let text else { return nil }
+    if let number = Int64(text) { return .integer(number) }
+    if let seconds = Double(text), seconds > 0, seconds < Double(Timestamp.firstMilliseconds) {
+      return .integer(Int64(seconds * 1000))
+    }
+    var iso = text
+    if iso.hasSuffix(" UTC") { iso.removeLast(4) }
+    if let space = iso.firstIndex(of: " ") { iso.replaceSubrange(space...space, with: "T") }
+    // A day, or a zone in hours.
+    if iso.utf8.count == 10 { iso += "T00:00Z" }
+    for form in [iso, iso + "Z", iso + ":00"] {
+      if let time = Timestamp.milliseconds(form) { return .integer(time) }
+    }
+    return nil
   }
 }

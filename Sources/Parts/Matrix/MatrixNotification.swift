@@ -83,7 +83,7 @@ struct MatrixDevice {
     guard let pushkey = value["pushkey"]?.string else { return nil }
     self.pushkey = pushkey
     appID = value["app_id"]?.string ?? ""
-    setAt = value["pushkey_ts"]?.integer(in: 0...Timestamp.maximum).map { Timestamp.milliseconds(of: $0) + 999 } ?? 0
+    setAt = value["pushkey_ts"]?.integer(in: 0...Int64.max).map { Timestamp.milliseconds(of: $0) + 999 } ?? 0
     wantsIDsOnly = value["data"]?["format"]?.string == "event_id_only"
     let payload = value["data"]?["default_payload"] ?? .null
     defaultPayload = payload == .null ? [] : payload.members

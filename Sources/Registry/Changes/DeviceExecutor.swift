@@ -152,7 +152,9 @@ extension DeviceExecutor {
       stored += try await reader.devices(batch.map { String(decoding: $0, as: UTF8.self) })
     }
     let found = stored.filter(\.isOtherForm)
-    _ = try await complete(found.compactMap { device in device.metadata.map { (device.ownToken, .adopt($0)) } })
+    let now = Clock.unixMilliseconds
+    _ = try await complete(
+      found.compactMap { device in device.metadata.map { (device.ownToken, .adopt($0, now: now)) } })
     _ = try await complete(found.map { ($0.token, .discard(stored: $0.bytes)) })
     let tokens = Dictionary(found.map { (Array($0.token.utf8), Array($0.ownToken.utf8)) }) { first, _ in first }
     return entries.map { tokens[$0] ?? $0 }

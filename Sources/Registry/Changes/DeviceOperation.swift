@@ -1,6 +1,11 @@
 import Events
 import PushModel
 
+extension Registry {
+  /// By how much the clocks of a fleet may differ, in ms.
+  nonisolated static let maximumClockDifference: Int64 = 60_000
+}
+
 /// What is to be done with one token, and the rules of ownership: the stored metadata names the owner and the app of a
 /// device, and every change follows from it.
 enum DeviceOperation: Sendable, Equatable {
@@ -15,13 +20,15 @@ enum DeviceOperation: Sendable, Equatable {
   case forget
   /// Removes the device from a user. Another owner keeps it. The reason is for the event.
   case unregister(String, reason: String = RemovalCause.unregistered)
-  /// Removes the device if it has the same owner and was not registered later.
-  case removeStale(StaleDevice)
+  /// Removes the device if it has the same owner and was not registered later. A registration with a date later than `now` is
+  /// of a clock that was wrong: no later one has replaced it.
+  case removeStale(StaleDevice, now: Int64)
   /// Writes the metadata, unless the one in Redis is at least as new, or the user has many devices and this one is not
-  /// admitted. An equally new one of the same owner takes the app, if it has none.
-  case restore(DeviceMetadata, isAdmitted: Bool)
+  /// admitted. An equally new one of the same owner takes the app, if it has none. Metadata with a date later than `now` replace
+  /// nothing, and are dated `now`.
+  case restore(DeviceMetadata, isAdmitted: Bool, now: Int64)
   /// Writes the metadata of another form of the token, unless the registration in Redis is at least as new.
-  case adopt(DeviceMetadata)
+  case adopt(DeviceMetadata, now: Int64)
   /// Removes what is stored under another form of a token, if it still has the metadata `stored`.
   case discard(stored: [UInt8])
   /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
@@ -57,9 +64,9 @@ enum DeviceOperation: Sendable, Equatable {
     case .unregister(let user, let reason):
       stored.metadata != nil && stored.owner == user
         ? .delete(stored, from: .user(user), reason: reason) : .leave(.user(user))
-    case .removeStale(let device): DeviceOperation.removeStale(device, stored)
-    case .restore(let metadata, let isAdmitted): DeviceOperation.restore(metadata, isAdmitted, stored)
-    case .adopt(let metadata): DeviceOperation.adopt(metadata, stored)
+    case .removeStale(let device, let now): DeviceOperation.removeStale(device, now, stored)
+    case .restore(let metadata, let isAdmitted, let now): DeviceOperation.restore(metadata, isAdmitted, now, stored)
+    case .adopt(let metadata, let now): DeviceOperation.adopt(metadata, now, stored)
     case .discard(let read): DeviceOperation.discard(read, stored)
     case .evict(let user, let read, _):
       if stored.bytes != read {
@@ -129,11 +136,13 @@ enum DeviceOperation: Sendable, Equatable {
     return .write(metadata, over: stored)
   }
 
-  private static func removeStale(_ device: StaleDevice, _ stored: StoredDevice) -> DeviceChange {
+  private static func removeStale(_ device: StaleDevice, _ now: Int64, _ stored: StoredDevice) -> DeviceChange {
     var sets: [DeviceSet] = []
     if !device.owner.isEmpty { sets.append(.user(device.owner)) }
     if let app = device.bundleID, !app.isEmpty { sets.append(.audience(app)) }
-    if let metadata = stored.metadata, metadata.username == device.owner, metadata.updatedAt <= device.notAfter {
+    if let metadata = stored.metadata, metadata.username == device.owner,
+      metadata.updatedAt <= device.notAfter || metadata.updatedAt > now + Registry.maximumClockDifference
+    {
       var change = DeviceChange.delete(stored, reason: device.reason)
       change.left += sets.filter { !change.left.contains($0) }
       return change
@@ -142,11 +151,14 @@ enum DeviceOperation: Sendable, Equatable {
   }
 
   private static func restore(
-    _ metadata: DeviceMetadata, _ isAdmitted: Bool, _ stored: StoredDevice
+    _ metadata: DeviceMetadata, _ isAdmitted: Bool, _ now: Int64, _ stored: StoredDevice
   ) -> DeviceChange {
     var metadata = metadata
+    let isLater = metadata.updatedAt > now
+    metadata.updatedAt = min(metadata.updatedAt, now)
+    metadata.createdAt = metadata.createdAt.map { min($0, now) }
     if let former = stored.metadata {
-      if former.updatedAt > metadata.updatedAt { return .nothing }
+      if isLater || former.updatedAt > metadata.updatedAt { return .nothing }
       if former.updatedAt == metadata.updatedAt {
         guard former.username == metadata.username, stored.app.isEmpty, let app = metadata.bundleID, !app.isEmpty
         else { return .nothing }
@@ -164,8 +176,8 @@ enum DeviceOperation: Sendable, Equatable {
   }
 
   /// The device stays what it is, so that nothing is told of it.
-  private static func adopt(_ metadata: DeviceMetadata, _ stored: StoredDevice) -> DeviceChange {
-    var change = restore(metadata, true, stored)
+  private static func adopt(_ metadata: DeviceMetadata, _ now: Int64, _ stored: StoredDevice) -> DeviceChange {
+    var change = restore(metadata, true, now, stored)
     change.isForced = true
     return change
   }

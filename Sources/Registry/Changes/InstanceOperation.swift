@@ -5,7 +5,8 @@ import PushModel
 enum InstanceOperation: Sendable, Equatable {
   /// Replaces the device.
   case register(InstanceRecord)
-  /// Marks the record inactive if it still has this token and was not registered later (unix ms).
+  /// Marks the record inactive if it still has this token and was not registered later (unix ms). A date later than now is of a
+  /// clock that was wrong.
   case deactivate(token: DeviceToken, notAfter: Int64, reason: String)
   /// Marks the record inactive.
   case unregister
@@ -13,7 +14,8 @@ enum InstanceOperation: Sendable, Equatable {
   case learn(PushEnvironment, token: DeviceToken, updatedAt: Int64)
   /// Stops pushes to the instance, or allows them again.
   case suspend(Bool)
-  /// Writes the record, unless the one in Redis is at least as new.
+  /// Writes the record, unless the one in Redis is at least as new. One with a date later than now replaces nothing, and is dated
+  /// now.
   case restore(InstanceRecord)
 
   /// Whether Redis must accept it also when it is full, because it replaces a record by a shorter one.
@@ -29,9 +31,9 @@ enum InstanceOperation: Sendable, Equatable {
     switch self {
     case .register(let record): return (record, record.events(ofInstance: id, from: stored, at: now))
     case .deactivate(let token, let notAfter, let reason):
-      guard var record = stored, record.token == token, record.isActive, record.updatedAt <= notAfter else {
-        return nil
-      }
+      guard var record = stored, record.token == token, record.isActive,
+        record.updatedAt <= notAfter || record.updatedAt > now + Registry.maximumClockDifference
+      else { return nil }
       record.isActive = false
       return (record, [.removed(record.device(ofInstance: id), reason: reason, at: now)])
     case .unregister:
@@ -50,8 +52,9 @@ enum InstanceOperation: Sendable, Equatable {
       guard var record = stored, record.isSuspended != isSuspended else { return nil }
       record.isSuspended = isSuspended
       return (record, [])
-    case .restore(let record):
-      if let stored, stored.updatedAt >= record.updatedAt { return nil }
+    case .restore(var record):
+      if let stored, record.updatedAt > now || stored.updatedAt >= record.updatedAt { return nil }
+      record.updatedAt = min(record.updatedAt, now)
       return (record, [])
     }
   }

@@ -169,7 +169,7 @@ struct StepwiseChange: Sendable {
 
   /// How many entries a set may have before the token is added; nil for any number.
   private func admission(to set: DeviceSet) -> Int? {
-    guard case .restore(_, isAdmitted: false) = operation, case .user = set else { return nil }
+    guard case .restore(_, isAdmitted: false, _) = operation, case .user = set else { return nil }
     return maximumDevices
   }
 

@@ -178,6 +178,15 @@ struct AddresseeExplanationTests {
         + "it was registered under no user and no app.")
   }
 
+  @Test func `a device that is registered was not removed, whatever a note says`() {
+    var facts = facts(.user("alice"), [device()])
+    facts.removal = refusal("Unregistered", 410)
+    facts.removal?.token = DeviceToken(Self.token)
+    let explanation = AddresseeExplanation(facts)
+    #expect(explanation.isReachable)
+    #expect(!explanation.findings.contains { $0.text.contains("was removed") }, "\(explanation.findings)")
+  }
+
   @Test func `a user whose only device was removed is told why`() {
     var facts = facts()
     facts.removal = refusal("BadDeviceToken")
@@ -190,6 +199,12 @@ struct AddresseeExplanationTests {
         + "it with BadDeviceToken (400, production, com.a), job j.")
     facts.devices = [device()]
     #expect(AddresseeExplanation(facts).isReachable)
+  }
+
+  @Test func `a registration with a date later than now is not later than a refusal`() {
+    var device = device(updatedAt: Self.now + 60_000)
+    device.refusal = refusal("Unregistered", 410)
+    #expect(!AddresseeExplanation(facts(.user("alice"), [device])).findings.contains { $0.text.contains("since then") })
   }
 
   @Test func `whole tokens are shown only if they are asked for`() {

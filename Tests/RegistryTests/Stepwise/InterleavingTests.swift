@@ -12,8 +12,8 @@ struct InterleavingTests {
     register("a", app: "x", at: 10), register("b", app: "y", at: 11), register("", app: "x", at: 12),
     .take(DeviceMetadata(username: "b", platform: .ios, updatedAt: 13, bundleID: "x", createdAt: 1)),
     .giveBack(nil, written: old.json()), .renew("a", now: 14), .forget, .unregister("a"),
-    .removeStale(StaleDevice(token: DeviceToken(token), owner: "a", bundleID: "x", notAfter: 20)),
-    .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x"), isAdmitted: false),
+    .removeStale(StaleDevice(token: DeviceToken(token), owner: "a", bundleID: "x", notAfter: 20), now: 1000),
+    .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x"), isAdmitted: false, now: 1000),
     .evict(user: "a", stored: old.json(), above: 0), .clean(.user("a")), .clean(.audience("x")), .repair,
   ]
 

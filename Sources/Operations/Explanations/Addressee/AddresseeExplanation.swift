@@ -156,7 +156,10 @@ extension AddresseeExplanation {
     if case .user = facts.addressee, unread > 0 {
       findings.append(Finding(.fact, "\(unread) more devices were not looked at."))
     }
-    if let removal = facts.removal { findings.append(DeviceFindings(facts: facts).removed(removal)) }
+    // The note is written before the device is removed, which a later registration prevents.
+    if let removal = facts.removal, !facts.devices.contains(where: { $0.token == removal.token?.text }) {
+      findings.append(DeviceFindings(facts: facts).removed(removal))
+    }
     if let missed = facts.missed {
       findings.append(
         Finding(

@@ -133,7 +133,10 @@ extension DeviceFindings {
       let removed = isStale ? " It was removed then, unless it was registered under no user and no app." : ""
       return finding(isStale ? .problem : .warning, ".\(removed)", adviceOfRemoved(note))
     }
-    guard metadata.updatedAt <= note.at else { return finding(.fact, "; it has been registered again since then.") }
+    // A date later than now is of a clock that was wrong.
+    guard metadata.updatedAt <= note.at || metadata.updatedAt > facts.text.now else {
+      return finding(.fact, "; it has been registered again since then.")
+    }
     switch note.reason {
     case "BadDeviceToken" where !device.isStale: return kept(note, metadata, finding)
     case "DeviceTokenNotForTopic" where note.topic != device.topic:

@@ -28,6 +28,28 @@ struct DeviceFormatTests {
         createdAt: createdAt, kind: kind))
   }
 
+  @Test(arguments: [
+    "1704448800", "1704448800.123", "1704448800123", "1704448800123000", "1704448800123000000",
+    "2024-01-05T10:00:00Z", "2024-01-05 10:00:00+00", "2024-01-05 10:00:00.123 UTC", "2024-01-05 10:00:00",
+    "2024-01-05 12:00:00.123456+02", "2024-01-05",
+  ])
+  func `every reader of a table reads a date in the form and unit that it has`(date: String) {
+    let day: ClosedRange<Int64> = 1_704_412_800_000...1_704_448_800_123
+    let readings = [
+      read(CSVReader(.devices(app: "com.a")), "token,updatedAt\n\(Self.token),\(date)\n"),
+      read(CSVReader(.rpush(app: "com.a")), "device_token,updated_at\n\(Self.token),\(date)\n"),
+      read(
+        CSVReader(.oneSignal(app: "com.a")), "identifier,device_type,last_active\n\(Self.token),0,\(date)\n"),
+    ]
+    for reading in readings {
+      let times = reading.entries.map { entry -> Int64 in
+        guard case .device(_, let metadata) = entry else { return -1 }
+        return metadata.updatedAt
+      }
+      #expect(times.count == 1 && times.allSatisfy(day.contains), "\(reading.names) \(times)")
+    }
+  }
+
   // MARK: - Amazon SNS
 
   private func sns(_ text: String) -> Reading { read(ObjectListReader(.sns(app: "com.a")), text) }

@@ -84,9 +84,11 @@ struct MatrixNotificationTests {
   }
 
   @Test(
-    arguments: [("0", 999), ("1790000000", 1_790_000_000_999), ("1790000000000", 1_790_000_000_999)]
-      as [(String, Int64)])
-  func `the time of a pusher is in seconds, and in milliseconds if it must be`(sent: String, setAt: Int64) throws {
+    arguments: [
+      ("0", 999), ("1790000000", 1_790_000_000_999), ("1790000000000", 1_790_000_000_999),
+      ("1790000000000000", 1_790_000_000_999), ("1790000000000000000", 1_790_000_000_999),
+    ] as [(String, Int64)])
+  func `the time of a pusher is in seconds, and in another unit if it must be`(sent: String, setAt: Int64) throws {
     #expect(try device("a", #","pushkey_ts":\#(sent)"#).setAt == setAt)
   }
 }
