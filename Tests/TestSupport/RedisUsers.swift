@@ -15,9 +15,10 @@ public struct RedisUsers: Sendable {
     directory = try TemporaryDirectory()
     names = lines.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }
     let enabled = lines.map { line in
-      let words = line.split(separator: " ").filter { !haveEveryKey || !$0.contains("~") }
-        .map { $0 == "off" ? "on >\(RedisUsers.password)" : $0 == "resetpass" ? "" : String($0) }
-      return words.joined(separator: " ") + (haveEveryKey ? " ~*" : "")
+      let all = line.split(separator: " ").map(String.init)
+      let words = haveEveryKey ? RedisUsers.words(of: line).filter { !$0.contains("~") } + ["~*"] : all
+      return words.map { $0 == "off" ? "on >\(RedisUsers.password)" : $0 == "resetpass" ? "" : $0 }
+        .joined(separator: " ")
     }
     try (enabled.joined(separator: "\n") + "\n").write(toFile: path, atomically: true, encoding: .utf8)
   }
@@ -34,6 +35,16 @@ public struct RedisUsers: Sendable {
   /// Options of redis-cli.
   public func options(of user: String) -> [String] {
     ["--user", user, "--pass", RedisUsers.password, "--no-auth-warning"]
+  }
+
+  /// The words of a line, without the parentheses of selectors.
+  public static func words(of line: some StringProtocol) -> [String] {
+    line.split(separator: " ").map { String($0.filter { !"()".contains($0) }) }
+  }
+
+  /// Whether `answer` says that a right is missing, of a command or in a script.
+  public static func isRefusal(_ answer: String) -> Bool {
+    answer.contains("NOPERM") || answer.contains("The user executing the script can't")
   }
 
   /// A file of `deploy/redis`.
