@@ -166,6 +166,12 @@ extension Daemon {
     return exchange
   }
 
+  /// The daemon has an error to report. It does not say of which connection.
+  func report() {
+    calls += 1
+    for exchange in exchanges.values { exchange.refuseUnparsedHead() }
+  }
+
   func receive(_ exchange: Exchange, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>) -> Bool {
     calls += 1
     guard exchange.receiveHead(method: method, version: version) else { return false }
@@ -217,6 +223,7 @@ extension Daemon {
     // The `Daemon` outlives what it starts: `stop` ends that.
     let context = Unmanaged.passUnretained(self).toOpaque()
     let options = [
+      option(.EXTERNAL_LOGGER, Int(bitPattern: unsafeBitCast(onReport, to: UInt.self)), context),
       option(.LISTEN_SOCKET, Int(descriptor)),
       option(.CONNECTION_LIMIT, service.maximumConnections),
       option(.CONNECTION_TIMEOUT, service.configuration.connectionTimeout),
@@ -225,7 +232,7 @@ extension Daemon {
       option(.NOTIFY_COMPLETED, Int(bitPattern: unsafeBitCast(onCompleted, to: UInt.self)), context),
       option(.NOTIFY_CONNECTION, Int(bitPattern: unsafeBitCast(onConnection, to: UInt.self)), context),
     ]
-    let flags = MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+    let flags = MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_ERROR_LOG.rawValue
     let daemon = start(flags, options, certificate, context)
     if daemon == nil, isSame(descriptor, listening) { Glibc.close(descriptor) }
     return daemon
@@ -278,6 +285,15 @@ private let onAccept: MHD_AcceptPolicyCallback = { context, _, _ in
     Unmanaged<Daemon>.fromOpaque(owner).takeUnretainedValue().service.admits()
   } ? .YES : .NO
 }
+
+/// The text and its arguments, a `va_list`, are not read.
+private let onReport:
+  @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<CChar>?, UnsafeMutableRawPointer?) -> Void = {
+    context, _, _ in
+    guard let context else { return }
+    nonisolated(unsafe) let owner = context
+    EventLoop.assumeIsolated { Unmanaged<Daemon>.fromOpaque(owner).takeUnretainedValue().report() }
+  }
 
 private let onConnection:
   @convention(c) (

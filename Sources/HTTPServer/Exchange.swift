@@ -101,6 +101,18 @@ final class Exchange {
     return judgeBody()
   }
 
+  /// Refuses a head that the daemon has read and cannot parse. The daemon says so before it answers, and 0.9.75 writes the
+  /// head of its answer twice then; so the connection takes nothing more from it. Does nothing for another head.
+  func refuseUnparsedHead() {
+    guard !hasHead, martlet_connection_head_size(connection) > 0 else { return }
+    hasHead = true
+    leavesBody = true
+    let fault = UnparsedHead(connection)
+    // The method is not known: an answer to HEAD has no body.
+    if !hasTLS { sendDirectly(HTTPResponse(status: fault.status, body: []), reason: fault.rawValue) }
+    _ = shutdown(martlet_connection_descriptor(connection), Int32(SHUT_WR))
+  }
+
   /// Decides whether the body is read. Returns false to close the connection.
   private func judgeBody() -> Bool {
     bodyLength = BodyFraming.length(request.headers)
@@ -223,10 +235,11 @@ final class Exchange {
   private func refusal(_ status: Int) -> HTTPResponse { configuration.refusal(status, request) }
 
   /// Sends the answer without the daemon, which after a large head may have no memory for it and would close the connection.
-  private func sendDirectly(_ answer: HTTPResponse) {
+  private func sendDirectly(_ answer: HTTPResponse, reason: String = "Refused") {
     state = .done
     let fields = answer.headers + [("Content-Length", "\(answer.body.count)"), ("Connection", "close")]
-    let head = "HTTP/1.1 \(answer.status) Refused\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
+    let head =
+      "HTTP/1.1 \(answer.status) \(reason)\r\n" + fields.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
     let bytes = Array(head.utf8) + (request.method == "HEAD" ? [] : answer.body)
     // If the answer does not fit into the socket buffer, the rest is lost. The connection is closed anyway.
     _ = bytes.withUnsafeBytes {

@@ -39,18 +39,7 @@ struct RequestHead {
     self.target = target
     let versionStart = UnsafeRawPointer(version) - start
     self.version = versionStart..<(versionStart + RequestHead.versionCount)
-    var list = FieldList(start: start)
-    withUnsafeMutablePointer(to: &list) { list in
-      _ = MHD_get_connection_values_n(
-        connection, .HEADER_KIND,
-        { list, _, name, nameCount, value, valueCount in
-          guard let list = list?.assumingMemoryBound(to: FieldList.self) else { return .NO }
-          list.pointee.append(
-            UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount),
-            UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount))
-          return .YES
-        }, list)
-    }
+    let list = FieldList(of: connection, start: start)
     headers = list.headers
     fields = list.fields
   }
@@ -130,18 +119,60 @@ private struct Field {
 
 /// Copies the fields while the daemon lists them.
 private struct FieldList {
-  let start: UnsafeRawPointer
-  var headers = HTTPHeaders()
-  var fields: [Field] = []
+  let start: UnsafeRawPointer?
+  private(set) var headers = HTTPHeaders()
+  private(set) var fields: [Field] = []
 
-  mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-    headers.append(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
-    fields.append(Field(name: range(of: name), value: range(of: value)))
+  /// `start`: of the head in the memory of the daemon.
+  init(of connection: OpaquePointer, start: UnsafeRawPointer?) {
+    self.start = start
+    withUnsafeMutablePointer(to: &self) { list in
+      _ = MHD_get_connection_values_n(
+        connection, .HEADER_KIND,
+        { list, _, name, nameCount, value, valueCount in
+          guard let list = list?.assumingMemoryBound(to: FieldList.self) else { return .NO }
+          list.pointee.append(
+            UnsafeRawBufferPointer(start: name, count: name == nil ? 0 : nameCount),
+            UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount))
+          return .YES
+        }, list)
+    }
   }
 
-  private func range(of text: UnsafeRawBufferPointer) -> Range<Int> {
+  private mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+    headers.append(String(decoding: name, as: UTF8.self), String(decoding: value, as: UTF8.self))
+    guard let start else { return }
+    fields.append(Field(name: range(of: name, start), value: range(of: value, start)))
+  }
+
+  private func range(of text: UnsafeRawBufferPointer, _ start: UnsafeRawPointer) -> Range<Int> {
     let offset = text.baseAddress.map { $0 - start } ?? 0
     return offset..<(offset + text.count)
+  }
+}
+
+/// Why the daemon answers a head that it has read completely itself, and the reason phrase of the answer.
+enum UnparsedHead: String {
+  case malformedLength = "Content-Length is not a number"
+  case largeLength = "Content-Length is too large"
+  case largeCookie = "Cookie is too large"
+
+  /// `connection`: one whose head the daemon could not parse.
+  init(_ connection: OpaquePointer) {
+    let lengths = FieldList(of: connection, start: nil).headers.values(of: "content-length")
+    if !lengths.allSatisfy(BodyFraming.isLength) {
+      self = .malformedLength
+    } else {
+      self = lengths.allSatisfy { $0.integer(in: 0...Int.max) != nil } ? .largeCookie : .largeLength
+    }
+  }
+
+  var status: Int {
+    switch self {
+    case .malformedLength: 400
+    case .largeLength: 413
+    case .largeCookie: 431
+    }
   }
 }
 
@@ -163,7 +194,7 @@ enum BodyFraming {
     return headers["content-length"].map { $0.integer(in: 0...Int.max) ?? .max } ?? 0
   }
 
-  private static func isLength(_ text: String) -> Bool {
+  static func isLength(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 }

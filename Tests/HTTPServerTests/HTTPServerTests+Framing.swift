@@ -65,27 +65,56 @@ extension HTTPServerTests {
     #expect(answer.contains("{\"no\":400"), "\(fault): \(answer)")
   }
 
-  /// The daemon answers these itself.
-  @Test(arguments: [
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2 \r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2, 2\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0x2\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length:\r\n", 400),
-    ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n", 413),
-    ("GET / HTTP/1.1\r\nHost: x\r\nX-\0Test: a\r\n", 400), ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n", 400),
-    ("GET / HTTP/1.1\0\r\nHost: x\r\n", 400), ("GET / HTTP/2.0\r\nHost: x\r\n", 505),
-    ("GET /\r\nHost: x\r\n", 400),
-  ])
-  func `a head that the daemon cannot parse is refused, and nothing after it is read`(head: String, status: Int)
-    async throws
-  {
+  /// Heads that the daemon answers itself, without the empty line.
+  nonisolated private static let unparsedHeads: [(head: String, status: Int)] = {
+    let lengths = [
+      "+2", "-1", "2 ", "2\t", "2, 2", "0, 2", "0x2", "", " ", "2a", "2.0", "1e1", "\u{663}", "2\0", "\0", "2;",
+      "\"2\"", "2 2",
+    ]
+    let large = ["18446744073709551616", "18446744073709551617", "99999999999999999999", "9223372036854775808"]
+    let heads = [
+      ("GET / HTTP/1.1\r\nHost: x\r\nX-\0Test: a\r\n", 400), ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n", 400),
+      ("GET / HTTP/1.1\r\nno colon\r\nHost: x\r\n", 400), ("HEAD / HTTP/1.1\r\nHost: x\r\nno colon\r\n", 400),
+      ("GET / HTTP/1.1\0\r\nHost: x\r\n", 400), ("GET / HTTP/2.0\r\nHost: x\r\n", 505),
+      ("GET / HTTP/0.9\r\nHost: x\r\n", 505), ("GET / HTTP/1\r\nHost: x\r\n", 400),
+      ("GET / http/1.1\r\nHost: x\r\n", 400),
+      ("GET /\r\nHost: x\r\n", 400),
+      ("HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\n", 400),
+      ("POST / HTTP/1.0\r\nContent-Length: 0x2\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\nContent-Length: 2\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: +2\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\nTransfer-Encoding: chunked\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\nExpect: 100-continue\r\n", 400),
+      ("POST / HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\nContent-Length: +2\r\n", 400),
+    ]
+    let cookie = "a=b;" + String(repeating: "c", count: 13_000)
+    return heads + lengths.map { ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \($0)\r\n", 400) }
+      + large.map { ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \($0)\r\n", 413) }
+      + [("", 431), ("Content-Length: +2\r\n", 400)].map {
+        ("POST / HTTP/1.1\r\nHost: x\r\n\($0)Cookie: \(cookie)\r\nX: \(cookie)\r\n", $1)
+      }
+  }()
+
+  @Test(arguments: unparsedHeads, [false, true])
+  func `a head that the daemon cannot parse gets one answer, and nothing after it is read`(
+    of: (head: String, status: Int), inPieces: Bool
+  ) async throws {
     let answer = try await serving(handler: { request, _ in
       Issue.record("the handler was called for \(request.path)")
     }) { port in
-      try Wire.answer(to: head + "\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n", port: port)
+      let wire = try Wire(port: port)
+      // CR LF is one character.
+      for piece in inPieces ? of.head.split(separator: "\r\n").map({ $0 + "\r\n" }) : [of.head] { wire.send(piece) }
+      wire.send("\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n")
+      return try wire.readToEnd()
     }
-    #expect(answer.hasPrefix("HTTP/1.1 \(status) "), "\(answer)")
+    let end = try #require(answer.firstRange(of: "\r\n\r\n"), "\(of.head.prefix(200)): \(answer)")
+    let (fields, body) = (answer[..<end.lowerBound], answer[end.upperBound...])
+    #expect(fields.hasPrefix("HTTP/1.1 \(of.status) "), "\(of.head.prefix(200)): \(answer)")
+    #expect(!answer.dropFirst().contains("HTTP/1."), "\(of.head.prefix(200)): \(answer)")
+    #expect(fields.contains("Connection: close"), "\(of.head.prefix(200)): \(answer)")
+    let length = fields.firstMatch(of: /Content-Length: ([0-9]+)/).flatMap { Int($0.1) }
+    #expect(body.utf8.count == (of.head.hasPrefix("HEAD") ? 0 : length), "\(of.head.prefix(200)): \(answer)")
   }
 
   @Test(arguments: [
