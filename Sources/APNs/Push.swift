@@ -86,7 +86,7 @@ open class Push {
 
 /// The owner of a push's device, by which the mass-removal guard counts.
 public enum PushOwner: Sendable, Hashable {
-  case user(String)
+  case user(Username)
   case instance(String)
   /// Nobody: a token that is not registered, which anybody may have invented.
   case unregistered

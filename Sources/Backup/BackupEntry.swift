@@ -107,8 +107,8 @@ extension BackupEntry {
   private static func device(_ app: String, _ token: String, _ fields: Fields) throws(Refused) -> BackupEntry {
     guard let token = BackupFormat.token(token) else { throw Refused(reason: .malformedToken) }
     guard BackupFormat.isBundleID(app) else { throw Refused(reason: .malformedApp) }
-    let username = Username.normalized(try fields.string("username") ?? "")
-    guard BackupFormat.isUsername(username) else { throw Refused(reason: .malformedUsername) }
+    let username = Username(try fields.string("username") ?? "")
+    guard BackupFormat.isUsername(username.text) else { throw Refused(reason: .malformedUsername) }
     let createdAt = try fields.date("createdAt")
     let kind = try fields.choice("kind", DeviceKind.init(rawValue:)) ?? .app
     let platform = try fields.choice("platform", Platform.init(rawValue:)) ?? .ios
@@ -140,7 +140,7 @@ extension BackupEntry {
   private static func json(_ metadata: DeviceMetadata) -> JSONObject {
     [
       "createdAt": metadata.createdAt.map(date), "updatedAt": date(metadata.updatedAt),
-      "username": metadata.username.isEmpty ? nil : metadata.username, "platform": metadata.platform.rawValue,
+      "username": metadata.username.isEmpty ? nil : metadata.username.text, "platform": metadata.platform.rawValue,
       "environment": metadata.environment?.rawValue, "kind": metadata.kind == .app ? nil : metadata.kind.rawValue,
       "deviceId": metadata.deviceID, "activity": metadata.activity, "frequentPushes": metadata.frequentPushes,
     ]

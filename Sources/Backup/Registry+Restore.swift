@@ -78,7 +78,7 @@ extension Registry {
 
   /// Removes older devices of the user in favour of newer ones, and returns the newer ones. Refuses the others.
   private func admit(
-    _ devices: [RestoredDevice], to user: String, _ summary: inout BackupSummary
+    _ devices: [RestoredDevice], to user: Username, _ summary: inout BackupSummary
   ) async throws(RedisError) -> [RestoredDevice] {
     var members = try await members(of: user).sorted { $1.leaves(before: $0) }[...]
     var devices = devices.sorted { $0.registeredAt > $1.registeredAt }[...]

@@ -1,5 +1,5 @@
 import Crypto
-import PushModel
+public import PushModel
 
 /// A credential for the HTTP APIs or the dashboard. The secret itself is not stored.
 public struct Credential: Sendable, Equatable {
@@ -61,9 +61,9 @@ extension Credential {
   /// The length of a name in bytes.
   private static let nameLength = 1...128
 
-  /// Returns the name as Redis holds it: a username is trimmed and lower-cased. Returns nil if the name is not allowed.
+  /// Returns the name as Redis holds it: of a user the one form of ``Username``. Returns nil if the name is not allowed.
   public static func normalized(_ name: String, of kind: Kind) -> String? {
-    let name = kind == .user ? Username.normalized(name) : name
+    let name = kind == .user ? Username(name).text : name
     guard nameLength.contains(name.utf8.count) else { return nil }
     let isAllowed =
       switch kind {
@@ -96,6 +96,9 @@ extension Credential {
 
   /// Describes what ``isLabel(_:)`` accepts, for error messages.
   public static let expectedLabel = labels.description
+
+  /// The user whose credential this is. Of other kinds it has no meaning.
+  public var username: Username { Username(name) }
 
   /// The label of a user's secret. Nil for other kinds.
   public var ownLabel: String? { kind == .user ? label : nil }

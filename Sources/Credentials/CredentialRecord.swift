@@ -1,4 +1,5 @@
 import JSON
+import PushModel
 
 /// What Redis holds under a name: a credential. A user may have several, one for each label, which are enabled and disabled
 /// together.
@@ -14,11 +15,12 @@ struct CredentialRecord: Sendable, Equatable {
     credentials = [first]
   }
 
-  /// Returns nil if `json` is not the record of a credential. Malformed further secrets are left out.
+  /// Returns nil if `json` is not the record of a credential. The name of a user is brought to its one form. Malformed further secrets are left out.
   init?(kind: Credential.Kind, name: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }
     let isEnabled = value["enabled"]?.bool ?? true
+    let name = kind == .user ? Username(name).text : name
     guard let first = Credential(kind: kind, name: name, value, isEnabled: isEnabled) else { return nil }
     credentials = [first]
     for further in (value["secrets"]?.array ?? []).prefix(Credential.maximumSecrets - 1) where kind == .user {

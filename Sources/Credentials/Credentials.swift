@@ -1,4 +1,5 @@
 import Crypto
+import PushModel
 public import EventLoop
 public import Redis
 
@@ -34,6 +35,16 @@ public final class Credentials {
   public func revoke(
     _ kind: Credential.Kind, _ name: String, label: String? = nil
   ) async throws(RedisError) -> Bool {
+    var isRevoked = false
+    for name in try await storedNames(of: name, kind) {
+      if try await revoke(kind, storedName: name, label: label) { isRevoked = true }
+    }
+    return isRevoked
+  }
+
+  private func revoke(
+    _ kind: Credential.Kind, storedName name: String, label: String?
+  ) async throws(RedisError) -> Bool {
     // Repeat if another process has changed the record between reading and writing.
     while let stored = try await stored(kind, name) {
       var record = CredentialRecord(kind: kind, name: name, json: stored)
@@ -53,6 +64,16 @@ public final class Credentials {
 
   /// Enables or disables all secrets of a name. Returns false if there is none.
   public func setEnabled(_ isEnabled: Bool, _ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Bool {
+    var isChanged = false
+    for name in try await storedNames(of: name, kind) {
+      if try await setEnabled(isEnabled, kind, storedName: name) { isChanged = true }
+    }
+    return isChanged
+  }
+
+  private func setEnabled(
+    _ isEnabled: Bool, _ kind: Credential.Kind, storedName name: String
+  ) async throws(RedisError) -> Bool {
     // Repeat if another process has changed the record between reading and writing.
     while let stored = try await stored(kind, name),
       var record = CredentialRecord(kind: kind, name: name, json: stored)
@@ -71,14 +92,23 @@ public final class Credentials {
   public func enabled(
     _ kind: Credential.Kind, _ name: String, secret: String
   ) async throws(RedisError) -> Credential? {
-    let stored = try await stored(kind, name)
-    let found = Credentials.verified(kind, name, stored, digest: Credential.digest(of: secret))
+    let digest = Credential.digest(of: secret)
+    var found = Credentials.verified(kind, name, try await stored(kind, name), digest: digest)
+    if found == nil, kind == .user, Username(name).hasOtherForms {
+      found = try await find(kind, digest: digest)
+      if found?.name.utf8.elementsEqual(name.utf8) == false { found = nil }
+    }
     return found?.isEnabled == true ? found : nil
   }
 
   /// Returns the credential of this name, of a user the first one, enabled or not, or nil if there is none.
   public func credential(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
-    try await stored(kind, name).flatMap { CredentialRecord(kind: kind, name: name, json: $0) }?.credentials[0]
+    for name in try await storedNames(of: name, kind) {
+      if let record = try await stored(kind, name).flatMap({ CredentialRecord(kind: kind, name: name, json: $0) }) {
+        return record.credentials[0]
+      }
+    }
+    return nil
   }
 
   /// Whether there are operators of the dashboard, enabled or not.
@@ -100,7 +130,10 @@ public final class Credentials {
 
   /// Returns the credential with this secret, enabled or not, or nil if there is none.
   public func find(_ kind: Credential.Kind, secret: String) async throws(RedisError) -> Credential? {
-    let digest = Credential.digest(of: secret)
+    try await find(kind, digest: Credential.digest(of: secret))
+  }
+
+  private func find(_ kind: Credential.Kind, digest: String) async throws(RedisError) -> Credential? {
     // Two commands that only read: a script would need the right to write, and who may write credentials can make them.
     let reply = try await connection.send(RedisCommand("HGET", CredentialKeys.credentialDigests(kind), digest))
     let name = reply.string ?? ""
@@ -131,6 +164,13 @@ public final class Credentials {
   private static func absentRecord(_ kind: Credential.Kind) -> [UInt8] {
     let digest = String(repeating: "0", count: Credential.digest(of: "").utf8.count)
     return CredentialRecord(Credential(kind: kind, name: "", digest: digest, createdAt: Clock.unixMilliseconds)).json
+  }
+
+  /// The names under which the credentials of a name are stored: of a user also other forms of the name, which 2.0.0 has stored.
+  private func storedNames(of name: String, _ kind: Credential.Kind) async throws(RedisError) -> [String] {
+    guard kind == .user, Username(name).hasOtherForms else { return [name] }
+    let stored = try await connection.send(RedisCommand("HKEYS", CredentialKeys.credentials(kind))).array ?? []
+    return [name] + stored.compactMap(\.string).filter { Username($0) == Username(name) && ExactText($0) != ExactText(name) }
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
@@ -196,11 +236,11 @@ extension Credentials {
   ) async throws(RedisError) -> [Addition] {
     let command = RedisCommand("HMGET", [CredentialKeys.credentials(kind)] + credentials.map(\.name))
     let stored = try await connection.send(command).array ?? []
-    var changed: [String: [UInt8]] = [:]
+    var changed: [ExactText: [UInt8]] = [:]
     return zip(credentials, stored).map { credential, value in
-      let current = changed[credential.name] ?? value.bytes
+      let current = changed[ExactText(credential.name)] ?? value.bytes
       let addition = Credentials.adding(credential, to: current)
-      if case .record(let new, _) = addition { changed[credential.name] = new }
+      if case .record(let new, _) = addition { changed[ExactText(credential.name)] = new }
       return addition
     }
   }

@@ -3,9 +3,9 @@ public import PushModel
 /// Whom a job is for: the value of `to`.
 public enum Addressee: Sendable, Equatable {
   /// Every device that a user owns. The name is trimmed and lower-cased.
-  case user(String)
+  case user(Username)
   /// One device, only if the user owns it.
-  case userToken(user: String, token: DeviceToken)
+  case userToken(user: Username, token: DeviceToken)
   case token(DeviceToken)
   /// 1 to 1,000 tokens. A token that is named twice gets the job once.
   case tokens([DeviceToken])
@@ -14,7 +14,7 @@ public enum Addressee: Sendable, Equatable {
   /// Every device registered for a bundle id.
   case app(String)
   /// Every device that has registered an update token of a Live Activity; only a user's if one is named.
-  case activity(String, user: String?)
+  case activity(String, user: Username?)
   /// One update token of a Live Activity. It gets the newest state, unless it has it.
   case activityToken(String, token: DeviceToken)
   /// The devices that have subscribed to a channel of the job's app, by its name.
@@ -22,7 +22,7 @@ public enum Addressee: Sendable, Equatable {
 
   init(from reader: inout JobReader) throws(JobError) {
     var seen: UInt64 = 0
-    var user: String?
+    var user: Username?
     var single: Addressee?
     var token: DeviceToken?
     var activity: String?

@@ -215,7 +215,7 @@ extension JobReader {
 
   private static let notificationsSuffix = Array(":notifications".utf8.reversed())
 
-  package mutating func username() throws(JobError) -> String {
+  package mutating func username() throws(JobError) -> Username {
     let name = try string(of: Username.length)
     guard let username = Username.validated(name) else {
       throw error("expected a username, not blank, without control characters")

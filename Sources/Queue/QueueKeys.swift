@@ -1,3 +1,4 @@
+public import PushModel
 public import Redis
 
 /// The Redis keys of a queue. Their hash tag is the name of its list, so all are in the hash slot of the list.
@@ -113,7 +114,10 @@ public struct QueueKeys: Sendable, Equatable {
   /// | `push:user:<username>:notifications`, `push:instance:<id>:notifications` | stream, about 1,000 entries, 30 days from
   /// the last one | field `notification`: JSON `{"id","at","status","payload"}`, for
   /// [polling](http/push-api.md#notifications) |
-  public static func notifications(_ username: String) -> String { "push:user:\(username)\(notificationsEnd)" }
+  public static func notifications(_ username: Username) -> String { notifications(form: username.text) }
+
+  /// The stream of a user whose name is stored as `form`.
+  static func notifications(form: String) -> String { "push:user:\(form)\(notificationsEnd)" }
 
   /// Stream of an instance's notification records.
   public static func instanceNotifications(_ id: String) -> String { "push:instance:\(id)\(notificationsEnd)" }

@@ -16,7 +16,7 @@ extension DeviceToken {
 public struct Device: Sendable, Equatable {
   public let token: DeviceToken
   /// Nil for an anonymous device, an instance's device and a token that is not registered.
-  public let username: String?
+  public let username: Username?
   public let platform: Platform
   /// Nil if it was registered for none: it is a device of the default app.
   public let bundleID: String?
@@ -36,7 +36,7 @@ public struct Device: Sendable, Equatable {
   public let frequentPushes: Bool?
 
   public init(
-    token: DeviceToken, username: String? = nil, platform: Platform = .ios, bundleID: String? = nil,
+    token: DeviceToken, username: Username? = nil, platform: Platform = .ios, bundleID: String? = nil,
     environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil, kind: DeviceKind? = nil,
     deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil
   ) {

@@ -4,7 +4,7 @@ import JSON
 /// The data of a device, stored under `push:token:<token>`.
 public struct DeviceMetadata: Sendable, Equatable {
   /// Empty for an anonymous device, which is only in its app's audience.
-  public var username: String
+  public var username: Username
   public var platform: Platform
   /// Unix milliseconds.
   public var updatedAt: Int64
@@ -20,9 +20,11 @@ public struct DeviceMetadata: Sendable, Equatable {
   public var activity: String?
   /// Whether the user lets the app update its Live Activities often; nil if the app does not say.
   public var frequentPushes: Bool?
+  /// The username as it was stored, if that was another form of it. It is never written.
+  package internal(set) var storedName: ExactText?
 
   public init(
-    username: String, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
+    username: Username, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
     environment: PushEnvironment? = nil, createdAt: Int64? = nil, kind: DeviceKind = .app, deviceID: String? = nil,
     activity: String? = nil, frequentPushes: Bool? = nil
   ) {
@@ -72,7 +74,10 @@ public struct DeviceMetadata: Sendable, Equatable {
       return nil
     }
     switch (known, try reader.peek()) {
-    case (.username, .string): username = Username.normalized(try reader.readString())
+    case (.username, .string):
+      let name = try reader.readString()
+      username = Username(name)
+      if !username.text.utf8.elementsEqual(name.utf8) { storedName = ExactText(name) }
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
     case (.environment, .string): environment = PushEnvironment(named: try reader.readString())
@@ -108,7 +113,7 @@ public struct DeviceMetadata: Sendable, Equatable {
   public func json() -> [UInt8] {
     var writer = JSONWriter(capacity: 192)
     writer.beginObject()
-    writer.member("username", username)
+    writer.member("username", username.text)
     writer.member("platform", platform.rawValue)
     writer.member("updatedAt", updatedAt)
     writer.member("bundleId", bundleID)

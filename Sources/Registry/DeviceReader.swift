@@ -15,10 +15,13 @@ struct DeviceReader {
   let connection: RedisClient
 
   /// Returns a part of a user's set and the cursor of the next one; nil after the last. Entries may occur twice.
-  func scan(
-    _ user: String, from cursor: String
-  ) async throws(RedisError) -> (entries: [[UInt8]], next: String?) {
-    let command = RedisCommand("SSCAN", RegistryKeys.userTokens(user), cursor, "COUNT").with(DeviceReader.scanCount)
+  func scan(_ user: Username, from cursor: String) async throws(RedisError) -> (entries: [[UInt8]], next: String?) {
+    try await scan(RegistryKeys.userTokens(user), from: cursor)
+  }
+
+  /// Returns a part of a set, as ``scan(_:from:)-(Username,_)`` does.
+  func scan(_ key: String, from cursor: String) async throws(RedisError) -> (entries: [[UInt8]], next: String?) {
+    let command = RedisCommand("SSCAN", key, cursor, "COUNT").with(DeviceReader.scanCount)
     let reply = try await connection.send(command).array ?? []
     guard reply.count == 2, let next = reply[0].string else { return ([], nil) }
     return ((reply[1].array ?? []).compactMap(\.bytes), next == "0" ? nil : next)
@@ -43,7 +46,7 @@ struct DeviceReader {
   }
 
   /// Returns the entries of a user's set; about ``maximumScanned`` of a large one.
-  func entries(of user: String) async throws(RedisError) -> Set<[UInt8]> {
+  func entries(of user: Username) async throws(RedisError) -> Set<[UInt8]> {
     var entries: Set<[UInt8]> = []
     var cursor: String? = "0"
     while let from = cursor, entries.count < DeviceReader.maximumScanned {
@@ -55,7 +58,7 @@ struct DeviceReader {
   }
 
   /// Returns the entries of a user's set with their metadata.
-  func members(of user: String) async throws(RedisError) -> [Registry.Member] {
+  func members(of user: Username) async throws(RedisError) -> [Registry.Member] {
     let entries = Array(try await entries(of: user))
     var members: [Registry.Member] = []
     for part in entries.batches(of: DeviceReader.scanCount) {
@@ -77,7 +80,7 @@ extension Registry {
     /// Nil if the entry does not belong to the user.
     package let metadata: DeviceMetadata?
 
-    init(_ entry: [UInt8], _ stored: [UInt8]?, of user: String) {
+    init(_ entry: [UInt8], _ stored: [UInt8]?, of user: Username) {
       self.entry = entry
       isToken = DeviceToken.isWellFormed(entry)
       self.stored = isToken ? stored ?? [] : []
@@ -104,7 +107,7 @@ extension Registry {
     }
 
     /// What removes the device from a user who has more than `limit`, unless it has changed.
-    func eviction(from user: String, keeping limit: Int = 0) -> TokenOperation {
+    func eviction(from user: Username, keeping limit: Int = 0) -> TokenOperation {
       (token, .evict(user: user, stored: stored, above: limit))
     }
   }

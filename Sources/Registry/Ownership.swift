@@ -1,4 +1,4 @@
-import PushModel
+package import PushModel
 
 /// An entry of a set that must be removed, and why.
 public struct Removal: Sendable, Equatable {
@@ -32,7 +32,7 @@ package enum Ownership {
   }
 
   /// Decides about an entry of a user's set.
-  package static func decide(entry: [UInt8], metadata: [UInt8]?, owner: String) -> Decision {
+  package static func decide(entry: [UInt8], metadata: [UInt8]?, owner: Username) -> Decision {
     decide(entry, metadata) { $0.username == owner ? nil : .otherOwner }
   }
 

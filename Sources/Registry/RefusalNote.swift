@@ -68,7 +68,7 @@ extension Registry {
   public func keep(_ note: RefusalNote, of token: DeviceToken) { write(note, RegistryKeys.refusal(token)) }
 
   /// Notes that a user's device is removed because of a refusal: afterwards nothing leads from the user to the device.
-  public func keep(_ note: RefusalNote, of token: DeviceToken, removedFrom username: String) {
+  public func keep(_ note: RefusalNote, of token: DeviceToken, removedFrom username: Username) {
     var note = note
     note.token = token
     write(note, RegistryKeys.removal(username))

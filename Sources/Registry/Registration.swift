@@ -4,7 +4,7 @@ public import PushModel
 public struct Registration: Sendable, Equatable {
   public let token: DeviceToken
   /// Empty for an anonymous device. If the device has an owner, that is kept.
-  public let username: String
+  public let username: Username
   public let platform: Platform
   /// Nil keeps the known value.
   public let bundleID: String?
@@ -24,7 +24,7 @@ public struct Registration: Sendable, Equatable {
   public let now: Int64
 
   public init(
-    token: DeviceToken, username: String, platform: Platform, bundleID: String? = nil,
+    token: DeviceToken, username: Username, platform: Platform, bundleID: String? = nil,
     isBundleAssumed: Bool = false, environment: PushEnvironment? = nil, kind: DeviceKind? = nil,
     deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil, now: Int64
   ) {
@@ -47,5 +47,5 @@ public struct Enrollment: Sendable, Equatable {
   /// The device as it is registered now.
   public let device: Device
   /// The user who owned the device before; nil if no other user did.
-  public let previousOwner: String?
+  public let previousOwner: Username?
 }

@@ -32,7 +32,7 @@ public final class Registry {
   let events: EventLog?
   var largeUsers = LargeUsers()
   /// Large sets are read one at a time.
-  let largeReadings = KeyedMutex()
+  let largeReadings = KeyedMutex<Int>()
 
   /// Changes devices as the kind of server allows.
   let executor: any DeviceExecutor
@@ -73,21 +73,22 @@ public final class Registry {
   /// Registers a device for a user, and takes it from another owner. Returns what is known about it.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> Enrollment {
+    try await meet(registration.username)
     // What is known of the device by another form of its token is kept.
     if registration.platform != .android { _ = try await executor.entry(of: registration.token) }
     let (outcome, removed) = try await executor.register(registration)
     logRemoved(removed, of: registration.username)
-    let former = outcome.end == .written ? outcome.before.owner : ""
+    let former = outcome.end == .written ? outcome.before.owner : .nobody
     return Enrollment(
       device: outcome.after.device,
       previousOwner: former.isEmpty || former == registration.username ? nil : former)
   }
 
-  func logRemoved(_ count: Int, of user: String) {
+  func logRemoved(_ count: Int, of user: Username) {
     guard count > 0 else { return }
     log.info(
       "a user has the maximum number of devices of an app; those registered longest ago were removed",
-      ["username": .init(user), "removed": .init(count)])
+      ["username": .init(user.text), "removed": .init(count)])
   }
 
   /// Gives devices without an app this one. Returns how many were changed.
@@ -98,7 +99,8 @@ public final class Registry {
   // MARK: - Unregister
 
   /// Removes a device from a user. The metadata of another owner is kept.
-  public func unregister(token: DeviceToken, username: String) async throws(RedisError) -> Unregistration {
+  public func unregister(token: DeviceToken, username: Username) async throws(RedisError) -> Unregistration {
+    try await meet(username)
     let entry = try await executor.entry(of: token)
     let outcome = try await executor.complete(.unregister(username), on: entry)
     return Unregistration(
@@ -108,7 +110,8 @@ public final class Registry {
   /// Removes all devices from a user. The metadata of other owners is kept.
   ///
   /// Works in batches, so that Redis serves others in between.
-  public func unregisterAll(username: String) async throws(RedisError) -> Unregistration {
+  public func unregisterAll(username: Username) async throws(RedisError) -> Unregistration {
+    try await meet(username)
     var result = Unregistration()
     var cursor: String? = "0"
     while let from = cursor {
@@ -124,7 +127,7 @@ public final class Registry {
   }
 
   private func unregister(
-    _ entries: [[UInt8]], from username: String, _ result: inout Unregistration
+    _ entries: [[UInt8]], from username: Username, _ result: inout Unregistration
   ) async throws(RedisError) {
     let tokens = entries.filter { DeviceToken.isWellFormed($0) }
     let malformed = entries.filter { !DeviceToken.isWellFormed($0) }
@@ -146,12 +149,12 @@ public final class Registry {
 
   /// Removes entries from a user's set, each only if its metadata is still missing or another user's. Passes their
   /// number.
-  public func clean(user: String, _ removals: [Removal], completion: @escaping CountCompletion) {
+  public func clean(user: Username, _ removals: [Removal], completion: @escaping CountCompletion) {
     complete(completion) { () async throws(RedisError) in try await self.clean(user: user, removals) }
   }
 
   /// Removes entries as ``clean(user:_:completion:)`` does, and returns their number.
-  public func clean(user: String, _ removals: [Removal]) async throws(RedisError) -> Int {
+  public func clean(user: Username, _ removals: [Removal]) async throws(RedisError) -> Int {
     try await executor.clean(.user(user), removals)
   }
 
@@ -201,6 +204,7 @@ public final class Registry {
   package func restore(
     _ devices: [(token: DeviceToken, metadata: DeviceMetadata, isAdmitted: Bool)]
   ) async throws(RedisError) -> [Restoration] {
+    for user in Set(devices.lazy.map(\.metadata.username).filter(\.hasOtherForms)) { try await meet(user) }
     let now = Clock.unixMilliseconds
     let operations = devices.map {
       ($0.token.text, DeviceOperation.restore($0.metadata, isAdmitted: $0.isAdmitted, now: now))
@@ -234,27 +238,29 @@ public final class Registry {
   }
 
   /// Returns the entries of a user's set with their metadata.
-  package func members(of user: String) async throws(RedisError) -> [Registry.Member] {
-    try await reader.members(of: user)
+  package func members(of user: Username) async throws(RedisError) -> [Registry.Member] {
+    try await meet(user)
+    return try await reader.members(of: user)
   }
 
   /// Removes these entries from a user, each unless it has changed.
-  package func evict(_ members: [Registry.Member], from user: String) async throws(RedisError) {
+  package func evict(_ members: [Registry.Member], from user: Username) async throws(RedisError) {
     _ = try await executor.clean(.user(user), members.filter { !$0.isToken }.map(\.removal))
     _ = try await executor.evict(members.filter(\.isToken), from: user)
   }
 
   // MARK: - The devices of a user
   //
-  // Operations of docs/http/device-api.md. Usernames must be normalised.
+  // Operations of docs/http/device-api.md.
 
   /// Replaces the token of a user's device.
   ///
   /// The new token keeps the app, the environment and the time of the first registration, and is taken from another
   /// owner. `new` may equal `current`. Returns nil and changes nothing if the user has no device `current`.
   public func replace(
-    token current: DeviceToken, with new: DeviceToken, of username: String, now: Int64
+    token current: DeviceToken, with new: DeviceToken, of username: Username, now: Int64
   ) async throws(RedisError) -> Device? {
+    try await meet(username)
     let (former, next) = (try await executor.entry(of: current), try await executor.entry(of: new))
     if next == former {
       let outcome = try await executor.complete(.renew(username, now: now), on: former)
@@ -274,8 +280,9 @@ public final class Registry {
   ///
   /// Changes between two calls move no device to another page. At most ``maximumScanned`` entries of a set are read.
   public func devices(
-    of username: String, after token: DeviceToken?, limit: Int
+    of username: Username, after token: DeviceToken?, limit: Int
   ) async throws(RedisError) -> DevicePage {
+    try await meet(username)
     let last = Array((token?.text ?? "").utf8)
     let united = Set(try await executor.unite(Array(try await reader.entries(of: username))))
     let entries = united.filter { last.isEmpty || last.lexicographicallyPrecedes($0) }
@@ -299,7 +306,7 @@ public final class Registry {
   public func resolve(_ queries: [DeviceQuery], completion: @escaping @EventLoop ([Resolution]) -> Void) {
     let exchange = ResolveExchange(count: queries.count) { [self] in unite($0, of: queries, completion) }
     // Several jobs to one user share one command.
-    var users: [String: Int] = [:]
+    var users: [Username: Int] = [:]
     if queries.count > 1 { users.reserveCapacity(queries.count) }
     // The tokens that producers named, of all queries together.
     var named: [ResolveExchange.Lookup] = []
@@ -313,6 +320,7 @@ public final class Registry {
           sendUser(user, index, exchange)
         }
       case .userToken(let user, let token):
+        lookForOtherForm(of: user, index, exchange)
         sendUserToken(user, token.text, else: token.upperCased, index, exchange)
       case .token(let token): named.append((index, .named(token)))
       case .tokens(let tokens): for token in tokens { named.append((index, .named(token))) }
@@ -343,8 +351,9 @@ public final class Registry {
   }
 
   /// Reads the entries of a user's set. SRANDMEMBER returns the whole set if that is not larger than the count.
-  private func sendUser(_ user: String, _ index: Int, _ exchange: ResolveExchange) {
+  private func sendUser(_ user: Username, _ index: Int, _ exchange: ResolveExchange) {
     guard !largeUsers.contains(user) else { return exchange.setLarge(user, index) }
+    lookForOtherForm(of: user, index, exchange)
     exchange.expect()
     exchange.unread += 1
     let command = RedisCommand("SRANDMEMBER").with(RegistryKeys.userTokens(user)).with(Registry.maximumResolved + 1)
@@ -359,6 +368,14 @@ public final class Registry {
       exchange.unread -= 1
       if exchange.unread == 0 { send(exchange.owned, exchange) }
       exchange.answer(index, result) { _, _ in }
+    }
+  }
+
+  private func lookForOtherForm(of user: Username, _ index: Int, _ exchange: ResolveExchange) {
+    guard let form = user.decomposed else { return }
+    exchange.expect()
+    connection.send(RedisCommand("SCARD", RegistryKeys.userTokens(form: form.text))) { result in
+      exchange.answer(index, form: form, result)
     }
   }
 
@@ -377,7 +394,7 @@ public final class Registry {
 
   /// `other` is another form of the token, which counts if the user has no device under this one.
   private func sendUserToken(
-    _ user: String, _ token: String, else other: String?, _ index: Int, _ exchange: ResolveExchange
+    _ user: Username, _ token: String, else other: String?, _ index: Int, _ exchange: ResolveExchange
   ) {
     // On a cluster the replies arrive in any order.
     var isMember: Bool?
@@ -429,21 +446,38 @@ public final class Registry {
     }
   }
 
-  // MARK: - Other forms of a token
+  // MARK: - Other forms of a token or of a name
+
+  /// Unites a user with what other programs have stored under the other form of the name. A name of ASCII characters has hardly ever
+  /// one.
+  public func meet(_ user: Username) async throws(RedisError) {
+    guard let form = user.decomposed,
+      try await connection.send(RedisCommand("SCARD", RegistryKeys.userTokens(form: form.text))).integer != 0
+    else { return }
+    try await unite(form, with: user)
+  }
+
+  private func unite(_ form: ExactText, with user: Username) async throws(RedisError) {
+    let count = try await executor.unite(form: form)
+    log.info(
+      "the devices of a user whose name was stored in another form of Unicode have become the user's",
+      ["username": .init(user.text), "entries": .init(count)])
+  }
 
   /// Unites entries of a set that are other forms of tokens with the tokens. Returns the entries with the tokens in their place.
   public func unite(_ entries: [[UInt8]]) async throws(RedisError) -> [[UInt8]] { try await executor.unite(entries) }
 
-  /// Passes the resolutions on; before, those that have met other forms of tokens find their devices again, united.
+  /// Passes the resolutions on; before, those that have met other forms of tokens or of a name find their devices again, united.
   func unite(
     _ resolutions: [Resolution], of queries: [DeviceQuery], _ completion: @escaping @EventLoop ([Resolution]) -> Void
   ) {
-    let open = resolutions.indices.filter { !resolutions[$0].otherForms.isEmpty }
+    let open = resolutions.indices.filter { resolutions[$0].storedName != nil || !resolutions[$0].otherForms.isEmpty }
     guard !open.isEmpty else { return completion(resolutions) }
     EventLoop.start { [self] in
       var resolutions = resolutions
       for index in open {
         do throws(RedisError) {
+          if let form = resolutions[index].storedName { try await unite(form, with: Username(form.text)) }
           _ = try await executor.unite(resolutions[index].otherForms)
           resolutions[index] = await resolve(queries[index])
         } catch {
@@ -553,22 +587,33 @@ public final class Registry {
     _ = try await connection.send(RedisCommand("DEL", RegistryKeys.walk))
   }
 
-  /// Unites devices with other forms of their tokens, and gives those without an app this one, if there is one, in a part of
-  /// the devices of a server. Returns how many got the app, and where the next part begins; nil after the last.
+  /// Unites devices with other forms of their tokens and of their owners' names, and gives those without an app this one, if there is
+  /// one, in a part of the devices of a server. Returns how many got the app, and where the next part begins; nil after the last.
   public func tidy(
     app: String?, server: Int, from cursor: String
   ) async throws(RedisError) -> (changed: Int, next: String?) {
     let prefix = RegistryKeys.tokens
     let page = try await connection.page(ofStrings: prefix, server: server, from: cursor)
     _ = try await executor.unite(page.entries.map { Array($0.key.dropFirst(prefix.utf8.count)) })
+    let devices = page.entries.compactMap { key, value in
+      value.flatMap(DeviceMetadata.init(parsing:)).map {
+        (token: String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self), metadata: $0)
+      }
+    }
+    try await rename(devices.compactMap { device in device.metadata.storedName.map { (device.token, $0) } })
     let next = page.next == "0" ? nil : page.next
     guard let app else { return (0, next) }
-    let bare = page.entries.filter { _, value in
-      value.flatMap(DeviceMetadata.init(parsing:)).map { ($0.bundleID ?? "").isEmpty } ?? false
-    }
-    let tokens = bare.map { String(decoding: $0.key.dropFirst(prefix.utf8.count), as: UTF8.self) }
+    let tokens = devices.filter { ($0.metadata.bundleID ?? "").isEmpty }.map(\.token)
     let changed = tokens.isEmpty ? 0 : try await assume(app: app, for: tokens)
     return (changed, next)
+  }
+
+  /// Gives devices the one form of their owner's name, which is stored in this one.
+  private func rename(_ devices: [(token: String, form: ExactText)]) async throws(RedisError) {
+    guard !devices.isEmpty else { return }
+    _ = try await executor.complete(devices.map { ($0.token, .unite(form: $0.form)) })
+    log.info(
+      "devices whose owner's name was stored in another form have got its one form", ["devices": .init(devices.count)])
   }
 
   /// The servers that hold the devices: one, or the primaries of a cluster.

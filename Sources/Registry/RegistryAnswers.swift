@@ -23,7 +23,7 @@ public struct Unregistration: Sendable, Equatable {
 public struct StaleDevice: Sendable, Equatable {
   public let token: DeviceToken
   /// Owner and app as the resolution returned them; the owner of an anonymous device is empty.
-  public let owner: String
+  public let owner: Username
   public let bundleID: String?
   /// Unix milliseconds. A later registration is kept. If APNs named no time, this is the time of the registration.
   public let notAfter: Int64
@@ -34,7 +34,7 @@ public struct StaleDevice: Sendable, Equatable {
   public static let unknownReason = "stale"
 
   public init(
-    token: DeviceToken, owner: String, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
+    token: DeviceToken, owner: Username, bundleID: String?, notAfter: Int64, reason: String = StaleDevice.unknownReason
   ) {
     self.token = token
     self.owner = owner

@@ -1,11 +1,14 @@
 public import PushModel
 import Redis
 
-/// Every key of the registry. Usernames and ids must be normalised.
+/// Every key of the registry. Ids must be normalised.
 public enum RegistryKeys {
   /// | `push:user:<username>:tokens` | set | device tokens of a user |
-  public static func userTokens(_ username: String) -> String {
-    String(key: "push:user:", username, ":tokens")
+  public static func userTokens(_ username: Username) -> String { userTokens(form: username.text) }
+
+  /// The key of the set of a user whose name is stored as `form`.
+  static func userTokens(form: String) -> String {
+    String(key: "push:user:", form, ":tokens")
   }
 
   /// ``DeviceMetadata``:
@@ -68,7 +71,7 @@ public enum RegistryKeys {
   /// ``RefusalNote``:
   /// | `martlet:removal:<username>` | string | 3 days | the same for the user's device that was removed last because APNs
   /// called it stale, with its `token` |
-  public static func removal(_ username: String) -> String { "martlet:removal:\(username)" }
+  public static func removal(_ username: Username) -> String { "martlet:removal:\(username)" }
 
   /// | `martlet:gone:<address>` | hash | 3 days from the first one | since when devices are gone, in unix ms, that a client
   /// of the [Matrix push gateway](http/matrix-api.md#rejected-pushkeys) has named, by `<token> <bundle id>`; up to 10,000.

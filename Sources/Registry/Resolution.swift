@@ -2,11 +2,11 @@ import EventLoop
 public import PushModel
 public import Redis
 
-/// Which devices to find. Usernames must be normalised.
+/// Which devices to find.
 public enum DeviceQuery: Sendable, Equatable {
-  case user(String)
+  case user(Username)
   /// One device, if the user owns it.
-  case userToken(user: String, token: DeviceToken)
+  case userToken(user: Username, token: DeviceToken)
   /// One device, even if it is not registered.
   case token(DeviceToken)
   case tokens([DeviceToken])
@@ -22,11 +22,13 @@ public struct Resolution: Sendable, Equatable {
   /// Entries of the user's set for ``Registry/clean(user:_:completion:)``.
   public var removals: [Removal]
   /// Set instead of devices if this user's set is too large; call ``Registry/resolveLarge(_:completion:)``.
-  public var largeUser: String?
+  public var largeUser: Username?
+  /// Set if there are devices under this other form of the user's name.
+  var storedName: ExactText?
   /// Set instead of devices if Redis failed.
   public var error: RedisError?
 
-  public init(devices: [Device] = [], removals: [Removal] = [], largeUser: String? = nil, error: RedisError? = nil) {
+  public init(devices: [Device] = [], removals: [Removal] = [], largeUser: Username? = nil, error: RedisError? = nil) {
     self.devices = devices
     self.removals = removals
     self.largeUser = largeUser
@@ -50,7 +52,7 @@ final class ResolveExchange {
     /// Another form of a token that a producer named and that is not registered.
     case otherForm(String, DeviceToken)
     /// An entry of a user's set.
-    case owned([UInt8], user: String)
+    case owned([UInt8], user: Username)
     case ofActivity([UInt8], id: String)
 
     func appendKey(to command: inout RedisCommand) {
@@ -109,8 +111,15 @@ final class ResolveExchange {
   }
 
   /// Marks the query as one for a user with a large set.
-  func setLarge(_ user: String, _ query: Int) {
+  func setLarge(_ user: Username, _ query: Int) {
     resolutions[query].largeUser = user
+  }
+
+  /// Notes whether there are devices under another form of the user's name, by the reply to SCARD.
+  func answer(_ query: Int, form: ExactText, _ result: Result<RedisValue, RedisError>) {
+    answer(query, result) { resolution, value in
+      if value.integer != 0 { resolution.storedName = form }
+    }
   }
 
   /// Handles the reply to an MGET of the metadata of these tokens.
@@ -155,7 +164,7 @@ extension Resolution {
   }
 
   /// Decides about entries of a user's set with their metadata.
-  init(_ entries: [[UInt8]], _ metadata: some Sequence<[UInt8]?>, of user: String) {
+  init(_ entries: [[UInt8]], _ metadata: some Sequence<[UInt8]?>, of user: Username) {
     self.init()
     for (entry, metadata) in zip(entries, metadata) {
       apply(Ownership.decide(entry: entry, metadata: metadata, owner: user))

@@ -42,7 +42,7 @@ package struct DeviceTraits: Equatable {
 extension Registration {
   /// A registration for `bundleID`, with what the request says beside it.
   package init(
-    token: DeviceToken, username: String, platform: Platform, bundleID: String?, isBundleAssumed: Bool,
+    token: DeviceToken, username: Username, platform: Platform, bundleID: String?, isBundleAssumed: Bool,
     _ traits: DeviceTraits, now: Int64
   ) {
     self.init(

@@ -33,10 +33,10 @@ package enum RequestFields {
     return DeviceToken(token)
   }
 
-  /// Returns a user id trimmed and in lower case, as in the registry.
-  package static func userID(_ value: String?) throws(Refusal) -> String {
-    let id = Username.normalized(value ?? "")
-    guard userIDLength.contains(id.unicodeScalars.count), !id.unicodeScalars.contains(where: \.isControl) else {
+  /// Returns the user of this id.
+  package static func userID(_ value: String?) throws(Refusal) -> Username {
+    let id = Username(value ?? "")
+    guard userIDLength.contains(id.text.unicodeScalars.count), !id.text.unicodeScalars.contains(where: \.isControl) else {
       throw .invalid(
         "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
     }
@@ -45,9 +45,9 @@ package enum RequestFields {
 
   /// Returns the id of a user who may be new: one that shows as it is. Users from before, whose names may contain format
   /// characters, are still found.
-  package static func newUserID(_ value: String?) throws(Refusal) -> String {
+  package static func newUserID(_ value: String?) throws(Refusal) -> Username {
     let id = try userID(value)
-    guard TerminalText.line(id) == id else {
+    guard TerminalText.line(id.text) == id.text else {
       throw .invalid(
         "userId", "Invalid userId",
         "userId: expected no format characters and no line separators, which make a name look like another one")

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Jobs
+import PushModel
 package import Redis
 import RedisSupport
 import Registry
@@ -157,7 +158,7 @@ package final class Fleet: Sendable {
     let metadata = #"{"username":"\#(user)","platform":"\#(platform)","updatedAt":\#(updatedAt)\#(bundle)}"#
     try await pipelined(tokens) { token in
       var commands = [
-        RedisCommand("SADD", RegistryKeys.userTokens(user), token),
+        RedisCommand("SADD", RegistryKeys.userTokens(Username(user)), token),
         RedisCommand("SET", RegistryKeys.token(entry: token), metadata),
       ]
       if let bundleID {

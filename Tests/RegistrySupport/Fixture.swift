@@ -1,7 +1,7 @@
 package import EventLoop
 import Events
 package import JSON
-import PushModel
+package import PushModel
 package import Redis
 import RedisSupport
 package import Registry
@@ -47,7 +47,7 @@ package struct Fixture {
     try await redis.send(RedisCommand(name, words))
   }
 
-  package func members(_ user: String) async throws -> Set<String> {
+  package func members(_ user: Username) async throws -> Set<String> {
     Set(try await run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
   }
 
@@ -75,7 +75,7 @@ package struct Fixture {
     }
   }
 
-  package func clean(user: String, _ removals: [Removal]) async throws -> Int {
+  package func clean(user: Username, _ removals: [Removal]) async throws -> Int {
     try await withCheckedContinuation { continuation in
       registry.clean(user: user, removals) { continuation.resume(returning: $0) }
     }.get()
@@ -93,7 +93,7 @@ package struct Fixture {
     }.get()
   }
 
-  package func register(_ token: String, _ user: String, app: String? = nil, now: Int64 = 1000) async throws -> String?
+  package func register(_ token: String, _ user: Username, app: String? = nil, now: Int64 = 1000) async throws -> Username?
   {
     try await registry.register(
       Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: now)

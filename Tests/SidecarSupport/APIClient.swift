@@ -3,7 +3,7 @@ package import EventLoop
 import HTTPServer
 import Jobs
 import JSON
-import PushModel
+package import PushModel
 import Redis
 package import Registry
 package import Sidecar
@@ -64,7 +64,7 @@ package final class APIClient {
     try await fixture.run("GET", RegistryKeys.token(entry: token)).bytes.flatMap(DeviceMetadata.init(parsing:))
   }
 
-  package func devices(of user: String) async throws -> Set<String> {
+  package func devices(of user: Username) async throws -> Set<String> {
     Set(try await fixture.run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
   }
 
@@ -75,7 +75,7 @@ package final class APIClient {
 
   /// Registers a device as another API does.
   package func register(
-    _ token: String, _ user: String, app: String? = nil, platform: Platform = .ios, now: Int64 = 1000
+    _ token: String, _ user: Username, app: String? = nil, platform: Platform = .ios, now: Int64 = 1000
   )
     async throws
   {

@@ -1,4 +1,5 @@
 import JSON
+package import PushModel
 import Redis
 package import Registry
 import Sidecar
@@ -23,7 +24,7 @@ extension SidecarFixture {
     try await request("POST", "/api/push/\(route)", headers, body: body)
   }
 
-  package func members(_ user: String) async throws -> Set<String> {
+  package func members(_ user: Username) async throws -> Set<String> {
     Set(try await run("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
   }
 

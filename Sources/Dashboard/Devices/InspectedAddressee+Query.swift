@@ -14,7 +14,7 @@ extension InspectedAddressee {
     }
     let query: InspectedAddressee? =
       switch name {
-      case "user": Credential.normalized(value, of: .user).map { .user($0) }
+      case "user": Credential.normalized(value, of: .user).map { .user(Username($0)) }
       case "token": DeviceToken.isWellFormed(value) ? .token(value) : nil
       default: Credential.normalized(value, of: .instance).map { .instance($0) }
       }

@@ -54,7 +54,7 @@ struct SearchPage: DashboardPage {
     var candidates: [(Found, String)] = []
     func add(_ what: String, _ link: Link, _ key: String) { candidates.append((Found(title: what, link: link), key)) }
     if let user {
-      add("User \(user)", request.link("devices", query: [("user", user)]), RegistryKeys.userTokens(user))
+      add("User \(user)", request.link("devices", query: [("user", user.text)]), RegistryKeys.userTokens(user))
     }
     if DeviceToken.isWellFormed(text) {
       add(

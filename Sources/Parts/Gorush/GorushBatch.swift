@@ -7,7 +7,7 @@ import Sidecar
 /// The jobs of one request, and what is reported of its notifications.
 struct GorushBatch {
   private static let tokensOfJob = 500
-  /// So many tokens of 64 digits, as JSON: half of the largest job.
+  /// The size of these tokens, of 64 digits each, as JSON: half of the largest job.
   private static let tokenBytesOfJob = tokensOfJob * (64 + quotes)
   /// Of a token in an array, its quotes and a comma.
   private static let quotes = 3

@@ -31,9 +31,9 @@ struct ForeignDevice {
   /// zone it is UTC. Nil for another form.
   static func date(_ text: String?) -> JSONValue? {
     guard let text else { return nil }
-    if let number = Int64(text) { return .integer(number) }
-    if let seconds = Double(text), seconds > 0, seconds < Double(Timestamp.firstMilliseconds) {
-      return .integer(Int64(seconds * 1000))
+    if let number = text.integer(in: 0...Int64.max) { return .integer(number) }
+    if let seconds = text.number(in: 0...Double(Timestamp.firstMilliseconds)) {
+      return (seconds * 1000).integer(in: NumberRange.times).map { .integer($0) }
     }
     var iso = text
     if iso.hasSuffix(" UTC") { iso.removeLast(4) }

@@ -9,7 +9,7 @@ struct ActivityExplanation: Sendable {
   /// The newest state for all devices, or for those of one user.
   struct State: Sendable, Equatable {
     /// Nil for all.
-    var user: String?
+    var user: Username?
     var job: String
     var isEnd: Bool
     /// Whether it is for everyone who has registered a token.
@@ -199,7 +199,7 @@ extension ActivityExplanation {
 }
 
 extension ActivityExplanation.State {
-  fileprivate init(_ user: String?, _ newest: ActivityState.Newest, _ facts: ActivityFacts) {
+  fileprivate init(_ user: Username?, _ newest: ActivityState.Newest, _ facts: ActivityFacts) {
     let wait = newest.phase == .waiting ? facts.waits[newest.jobID] : nil
     self.init(
       user: user, job: newest.jobID, isEnd: newest.isEnd, isShared: newest.isShared, timestamp: newest.timestamp,

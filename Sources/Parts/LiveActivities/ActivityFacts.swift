@@ -25,7 +25,7 @@ struct ActivityFacts: Sendable {
   func shown(_ token: DeviceToken) -> String { showsWholeTokens ? token.text : Words.shortened(token.text) }
 
   /// The newest states: of all devices, then of users with states of their own, in the order of their names.
-  var states: [(user: String?, newest: ActivityState.Newest)] {
+  var states: [(user: Username?, newest: ActivityState.Newest)] {
     let own = state.users.sorted { $0.key < $1.key }.map { (user: Optional($0.key), newest: $0.value) }
     return (state.all.map { [(user: nil, newest: $0)] } ?? []) + own
   }

@@ -1,5 +1,6 @@
 public import EventLoop
 public import JSON
+public import PushModel
 public import Redis
 
 /// Reads the notification records of users and instances, for polling.
@@ -17,10 +18,13 @@ public struct NotificationLog {
     self.connection = connection
   }
 
-  /// Returns the records of a user after `start`: at most `limit`, and at most ``maximumPageBytes``.
-  public func page(of username: String, after start: StreamID, limit: Int) async throws(RedisError) -> NotificationPage
+  /// Returns the records of a user after `start`: at most `limit`, and at most ``maximumPageBytes``; also those under another form of
+  /// the name, as workers of 2.0.0 have written them.
+  public func page(of username: Username, after start: StreamID, limit: Int) async throws(RedisError) -> NotificationPage
   {
-    try await page(QueueKeys.notifications(username), start, limit)
+    let own = try await page(QueueKeys.notifications(username), start, limit)
+    guard let form = username.decomposed else { return own }
+    return own.merged(with: try await page(QueueKeys.notifications(form: form.text), start, limit), limit: limit)
   }
 
   /// Returns the records of an instance after `start`.
@@ -86,4 +90,18 @@ public struct NotificationPage: Sendable, Equatable {
   public let last: StreamID?
   /// Whether there are entries after ``last``.
   public let hasMore: Bool
+
+  /// Up to `limit` of the entries of two pages of different streams that begin after the same entry.
+  func merged(with other: NotificationPage, limit: Int) -> NotificationPage {
+    guard let otherLast = other.last else { return self }
+    guard let last else { return other }
+    // After the end of a page that has more, nothing is known of its stream.
+    let ends = [hasMore ? last : nil, other.hasMore ? otherLast : nil].compactMap { $0 }
+    let known = ends.min() ?? max(last, otherLast)
+    let all = (entries + other.entries).filter { $0.id <= known }.sorted { $0.id < $1.id }
+    // Entries of one id are on one page, because the next begins after it.
+    let cut = all.count > limit ? all[limit - 1].id : known
+    let chosen = all.filter { $0.id <= cut }
+    return NotificationPage(entries: chosen, last: cut, hasMore: !ends.isEmpty || chosen.count < all.count)
+  }
 }

@@ -34,7 +34,7 @@ struct DeviceChange: Sendable, Equatable {
   /// Whether nothing is to be done unless the token is in the first set of `left`.
   var requiresEntry = false
   /// The user who has one device more of an app afterwards, so that others may have to make room.
-  var newOwner: String?
+  var newOwner: Username?
   /// Whether Redis must accept the change also when it is full, because something is removed or replaced.
   var isForced = false
   /// Whether the metadata expires when that before would have: the device was not registered again.
@@ -78,7 +78,7 @@ enum RecordLifetime: Sendable, Equatable {
 extension EventDevice {
   init(_ token: String, _ metadata: DeviceMetadata) {
     self.init(
-      token: token, user: metadata.username, app: metadata.bundleID, environment: metadata.environment?.rawValue,
+      token: token, user: metadata.username.text, app: metadata.bundleID, environment: metadata.environment?.rawValue,
       platform: metadata.platform.rawValue, kind: metadata.kind == .app ? nil : metadata.kind.rawValue,
       deviceID: metadata.deviceID, activity: metadata.activity)
   }

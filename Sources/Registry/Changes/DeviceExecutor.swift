@@ -22,7 +22,7 @@ protocol DeviceExecutor: AnyObject {
   /// Replaces the token of a user's device by another one. Returns the new device, or nil if the user has no
   /// device `current`, and how many other devices have made room.
   func replace(
-    token current: String, with new: String, of user: String, now: Int64
+    token current: String, with new: String, of user: Username, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int)
 }
 
@@ -106,7 +106,7 @@ extension DeviceExecutor {
   /// Removes devices of a user, each unless it has changed, while the user has more than `limit`. Returns how many were
   /// removed.
   func evict(
-    _ members: some Collection<Registry.Member>, from user: String, keeping limit: Int = 0
+    _ members: some Collection<Registry.Member>, from user: Username, keeping limit: Int = 0
   ) async throws(RedisError) -> Int {
     let outcomes = try await complete(members.map { $0.eviction(from: user, keeping: limit) })
     return outcomes.count { $0.left.contains(.user(user)) }
@@ -114,7 +114,7 @@ extension DeviceExecutor {
 
   /// Gives the other tokens of a phone to the user whose app token there is about to become another's. Before it does, so
   /// that whoever repeats an interrupted registration does this, too.
-  func bringAlong(_ phone: String, of stored: StoredDevice, to owner: String) async throws(RedisError) {
+  func bringAlong(_ phone: String, of stored: StoredDevice, to owner: Username) async throws(RedisError) {
     let former = stored.owner
     let others = try await reader.members(of: former).filter {
       $0.metadata?.deviceID == phone && $0.token != stored.token
@@ -126,7 +126,7 @@ extension DeviceExecutor {
   /// user's, up to ``Registry/maximumBatch``. The new device, which may have joined the set already, and one that it
   /// replaces, are `tokens`.
   func room(
-    in user: String, for limitGroup: DeviceLimitGroup, except tokens: [String], hasJoined: Bool = false
+    in user: Username, for limitGroup: DeviceLimitGroup, except tokens: [String], hasJoined: Bool = false
   ) async throws(RedisError) -> DeviceRoom {
     let all = try await reader.members(of: user)
     let strangers = all.filter { $0.metadata == nil && !tokens.contains($0.token) }.prefix(Registry.maximumBatch)
@@ -135,6 +135,30 @@ extension DeviceExecutor {
     return DeviceRoom(
       among: all.filter { !removed.contains($0.entry) }, for: limitGroup, except: tokens, hasJoined: hasJoined,
       limit: maximumDevices)
+  }
+}
+
+// Names of users that other programs have stored in another form than the one.
+extension DeviceExecutor {
+  /// Brings all devices under another form of a user's name into the user's set, in which they are never too many, and empties the
+  /// other set. Returns the number of its entries.
+  ///
+  /// A device is in the user's set before it leaves the other: after a crash it is in both, and whoever meets the other repeats it.
+  func unite(form: ExactText) async throws(RedisError) -> Int {
+    var (count, cursor): (Int, String?) = (0, "0")
+    while let from = cursor {
+      let page = try await reader.scan(RegistryKeys.userTokens(form: form.text), from: from)
+      _ = try await unite(page.entries)
+      let removals = page.entries.map {
+        Removal(entry: $0, reason: DeviceToken.isWellFormed($0) ? .otherOwner : .malformedToken)
+      }
+      _ = try await clean(.userForm(form), removals.filter { $0.reason == .malformedToken })
+      let tokens = removals.filter { $0.reason != .malformedToken }.map { String(decoding: $0.entry, as: UTF8.self) }
+      _ = try await complete(tokens.map { ($0, .unite(form: form)) })
+      count += page.entries.count
+      cursor = page.next
+    }
+    return count
   }
 }
 

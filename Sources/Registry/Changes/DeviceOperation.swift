@@ -13,13 +13,13 @@ enum DeviceOperation: Sendable, Equatable {
   /// Gives the token this metadata, whoever has it.
   case take(DeviceMetadata)
   /// Registers a device of this user again with its own data, at this time (unix ms).
-  case renew(String, now: Int64)
+  case renew(Username, now: Int64)
   /// Gives the token back what it had before, if it still has the metadata `written`.
   case giveBack(DeviceMetadata?, written: [UInt8])
   /// Removes the device, if it is registered.
   case forget
   /// Removes the device from a user. Another owner keeps it. The reason is for the event.
-  case unregister(String, reason: String = RemovalCause.unregistered)
+  case unregister(Username, reason: String = RemovalCause.unregistered)
   /// Removes the device if it has the same owner and was not registered later. A registration with a date later than `now` is
   /// of a clock that was wrong: no later one has replaced it.
   case removeStale(StaleDevice, now: Int64)
@@ -32,7 +32,7 @@ enum DeviceOperation: Sendable, Equatable {
   /// Removes what is stored under another form of a token, if it still has the metadata `stored`.
   case discard(stored: [UInt8])
   /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
-  case evict(user: String, stored: [UInt8], above: Int)
+  case evict(user: Username, stored: [UInt8], above: Int)
   /// Removes the token from a set, unless its metadata names the set.
   case clean(DeviceSet)
   /// Adds the token to the sets that its metadata names.
@@ -42,7 +42,9 @@ enum DeviceOperation: Sendable, Equatable {
   /// Gives a device without an app this one.
   case assume(app: String)
   /// Gives a token of a phone, whose app token has changed hands, to the new owner.
-  case follow(deviceID: String, from: String, to: String)
+  case follow(deviceID: String, from: Username, to: Username)
+  /// Gives a device the one form of its owner's name, and takes it out of the set of the user under this other form.
+  case unite(form: ExactText)
 
   /// Decides what becomes of the device.
   func decide(_ stored: StoredDevice) -> DeviceChange {
@@ -81,6 +83,7 @@ enum DeviceOperation: Sendable, Equatable {
     case .learn(let environment, let device): DeviceOperation.learn(environment, device, stored)
     case .assume(let app): DeviceOperation.assume(app, stored)
     case .follow(let deviceID, let former, let owner): DeviceOperation.follow(deviceID, former, owner, stored)
+    case .unite(let form): DeviceOperation.unite(form, stored)
     }
   }
 
@@ -126,7 +129,7 @@ enum DeviceOperation: Sendable, Equatable {
   }
 
   private static func follow(
-    _ deviceID: String, _ former: String, _ owner: String, _ stored: StoredDevice
+    _ deviceID: String, _ former: Username, _ owner: Username, _ stored: StoredDevice
   ) -> DeviceChange {
     guard var metadata = stored.metadata, metadata.deviceID == deviceID, metadata.username == former else {
       return .nothing
@@ -189,12 +192,24 @@ enum DeviceOperation: Sendable, Equatable {
     return change
   }
 
+  /// The device stays what it is, so that nothing is told of it.
+  private static func unite(_ form: ExactText, _ stored: StoredDevice) -> DeviceChange {
+    let set = DeviceSet.userForm(form)
+    guard let metadata = stored.metadata else { return .leave(set) }
+    guard metadata.storedName != nil else { return DeviceChange(joined: metadata.sets, left: [set], isForced: true) }
+    var change = DeviceChange.write(metadata, over: stored, isForced: true)
+    if !change.left.contains(set) { change.left.append(set) }
+    change.keepsLifetime = true
+    change.report = nil
+    return change
+  }
+
   private static func clean(_ set: DeviceSet, _ stored: StoredDevice) -> DeviceChange {
     if stored.sets.contains(set) { return .nothing }
     var change = DeviceChange.leave(set)
     guard case .user(let user) = set else { return change }
     let reason = stored.metadata == nil ? RemovalCause.expired : RemovalCause.mismatch
-    change.report = DeviceChange.Report(device: EventDevice(token: stored.token, user: user), removal: reason)
+    change.report = DeviceChange.Report(device: EventDevice(token: stored.token, user: user.text), removal: reason)
     change.requiresEntry = true
     return change
   }
@@ -202,8 +217,10 @@ enum DeviceOperation: Sendable, Equatable {
 
 extension DeviceChange {
   fileprivate static func write(
-    _ metadata: DeviceMetadata, over stored: StoredDevice, newOwner: String? = nil, isForced: Bool = false
+    _ metadata: DeviceMetadata, over stored: StoredDevice, newOwner: Username? = nil, isForced: Bool = false
   ) -> DeviceChange {
+    var metadata = metadata
+    metadata.storedName = nil
     let sets = metadata.sets
     let left = stored.sets.filter { !sets.contains($0) }
     let report = Report(
@@ -222,6 +239,6 @@ extension DeviceChange {
   }
 
   fileprivate static func leave(_ set: DeviceSet) -> DeviceChange {
-    DeviceChange(left: set == .user("") ? [] : [set], isForced: true)
+    DeviceChange(left: set == .user(.nobody) ? [] : [set], isForced: true)
   }
 }

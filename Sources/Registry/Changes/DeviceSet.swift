@@ -3,7 +3,9 @@ import Redis
 
 /// A set that contains the tokens of a user, of an app or of a Live Activity. The name is not empty.
 enum DeviceSet: Hashable, Sendable {
-  case user(String)
+  case user(Username)
+  /// The set of a user under another form of the name, as other programs may have stored it.
+  case userForm(ExactText)
   case audience(String)
   /// A hash: the value of a token is its metadata, for those who look at the activity alone.
   case activity(String)
@@ -17,6 +19,7 @@ enum DeviceSet: Hashable, Sendable {
   private func key(_ shard: () -> Int) -> String {
     switch self {
     case .user(let name): RegistryKeys.userTokens(name)
+    case .userForm(let form): RegistryKeys.userTokens(form: form.text)
     case .audience(let app): RegistryKeys.audience(app, shard: shard())
     case .activity(let id): RegistryKeys.activityTokens(id)
     }
@@ -25,7 +28,7 @@ enum DeviceSet: Hashable, Sendable {
   /// Begins a command that removes entries.
   func removal(from key: String) -> RedisCommand {
     switch self {
-    case .user: RedisCommand("SREM", key)
+    case .user, .userForm: RedisCommand("SREM", key)
     case .audience: RedisCommand("ZREM", key)
     case .activity: RedisCommand("HDEL", key)
     }
@@ -34,7 +37,7 @@ enum DeviceSet: Hashable, Sendable {
   /// How ``RegistryScripts/apply`` is told to add a token, and to remove it.
   var letters: (join: String, leave: String) {
     switch self {
-    case .user: ("u", "U")
+    case .user, .userForm: ("u", "U")
     case .audience: ("a", "A")
     case .activity: ("h", "H")
     }
@@ -43,7 +46,7 @@ enum DeviceSet: Hashable, Sendable {
   /// The type of the key, as TYPE names it.
   var type: String {
     switch self {
-    case .user: "set"
+    case .user, .userForm: "set"
     case .audience: "zset"
     case .activity: "hash"
     }

@@ -3,7 +3,7 @@ public import PushModel
 /// A device to which a push was accepted, as it was when it was read.
 struct LearnedDevice: Sendable, Equatable {
   /// Empty if it has none.
-  let owner: String
+  let owner: Username
   /// Unix milliseconds.
   let updatedAt: Int64
   /// Nil if it was unknown.
@@ -31,7 +31,7 @@ public struct AcceptedDevice: Sendable, Equatable {
   var tokenOperation: TokenOperation? {
     guard instance == nil else { return nil }
     let known = LearnedDevice(
-      owner: device.username ?? "", updatedAt: device.updatedAt, environment: device.environment)
+      owner: device.username ?? .nobody, updatedAt: device.updatedAt, environment: device.environment)
     return (device.token.text, .learn(environment, known))
   }
 }

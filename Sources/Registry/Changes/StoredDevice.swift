@@ -26,14 +26,18 @@ struct StoredDevice: Sendable, Equatable {
   var device: Device { metadata.map { Device(entry: token, metadata: $0) } ?? Device(token: DeviceToken(token)) }
 
   /// Empty if the device has no owner.
-  var owner: String { metadata?.username ?? "" }
+  var owner: Username { metadata?.username ?? .nobody }
   /// Empty if the device has no app.
   var app: String { metadata?.bundleID ?? "" }
   var limitGroup: DeviceLimitGroup { DeviceLimitGroup(metadata) }
-  var sets: [DeviceSet] { metadata?.sets ?? [] }
+  /// The sets that may contain the device: those that its metadata names, and its owner's under the form of the name that is stored.
+  var sets: [DeviceSet] {
+    guard let metadata else { return [] }
+    return metadata.sets + (metadata.storedName.map { [.userForm($0)] } ?? [])
+  }
 
   /// The phone whose tokens change hands when `user` registers this one; nil if none does.
-  func phone(leavingFor user: String) -> String? {
+  func phone(leavingFor user: Username) -> String? {
     guard !owner.isEmpty, owner != user, !user.isEmpty, metadata?.kind == .app else { return nil }
     return metadata?.deviceID
   }

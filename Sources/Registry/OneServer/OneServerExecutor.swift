@@ -15,7 +15,7 @@ final class OneServerExecutor: DeviceExecutor {
   private let devices: TransactionSender
   private let makesEvents: Bool
   /// Of users whose devices make room.
-  let turns = KeyedMutex()
+  let turns = KeyedMutex<Username>()
   private var known = KnownDevices()
 
   init(connection: RedisClient, maximumDevices: Int, events: EventLog?) {
@@ -64,7 +64,7 @@ final class OneServerExecutor: DeviceExecutor {
   /// `limit` is how many devices a user may have who gets one more; nil for any number. `compared` is what was read of a
   /// user's devices.
   func begin(
-    _ changes: [DecidedChange], limit: Int?, compared: (user: String, room: DeviceRoom)? = nil
+    _ changes: [DecidedChange], limit: Int?, compared: (user: Username, room: DeviceRoom)? = nil
   ) -> DeviceStep {
     let now = makesEvents ? Clock.unixMilliseconds : 0
     var transaction = Transaction(
@@ -171,7 +171,7 @@ extension OneServerExecutor {
   }
 
   func replace(
-    token current: String, with new: String, of user: String, now: Int64
+    token current: String, with new: String, of user: Username, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
     let (outcome, removed) = try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
       guard devices[0].owner == user, let metadata = devices[0].exchanged(at: now) else { return nil }
@@ -188,7 +188,7 @@ extension OneServerExecutor {
 
   /// Applies the changes of devices, the last of which may need room. Returns its outcome; nil if nothing is to be done.
   private func join(
-    _ stored: [StoredDevice], of user: String, _ decide: Decide
+    _ stored: [StoredDevice], of user: Username, _ decide: Decide
   ) async throws(RedisError) -> (ChangeOutcome?, removed: Int) {
     var (devices, room, removed) = (stored, Room.unread, 0)
     var hasTurn = false
@@ -222,14 +222,14 @@ extension OneServerExecutor {
 
   /// Removes devices before the new one joins if they are too many for one step.
   private func reduced(
-    _ room: DeviceRoom, of user: String, _ removed: Int
+    _ room: DeviceRoom, of user: Username, _ removed: Int
   ) async throws(RedisError) -> (Room, removed: Int) {
     guard room.leaving.count > OneServerExecutor.maximumTogether else { return (.read(room), removed) }
     let gone = try await evict(room.leaving, from: user)
     return (room.isPartial ? .waived : .unread, removed + gone)
   }
 
-  private func begin(_ changes: [DecidedChange], _ room: Room, of user: String) -> DeviceStep {
+  private func begin(_ changes: [DecidedChange], _ room: Room, of user: Username) -> DeviceStep {
     switch room {
     case .unread: return begin(changes, limit: maximumDevices)
     case .waived: return begin(changes, limit: nil)

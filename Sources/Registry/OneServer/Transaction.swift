@@ -1,3 +1,4 @@
+import PushModel
 import Events
 import JSON
 import Redis
@@ -35,7 +36,7 @@ struct Transaction: Sendable {
 
   var changes: [Change]
   /// A user's set that must have these devices, and this number of entries.
-  var compared: (user: String, members: [Registry.Member], size: Int)?
+  var compared: (user: Username, members: [Registry.Member], size: Int)?
 
   init(_ changes: [Change]) {
     self.changes = changes
@@ -43,7 +44,7 @@ struct Transaction: Sendable {
 
   /// Compares a user's devices, unless they are more than a user may have: these were only read in part, or shrink in
   /// several steps.
-  mutating func compare(_ room: DeviceRoom, of user: String) {
+  mutating func compare(_ room: DeviceRoom, of user: Username) {
     guard room.members.count <= Registry.maximumResolved else { return }
     compared = (user, room.members.filter(\.isToken), room.members.count)
   }

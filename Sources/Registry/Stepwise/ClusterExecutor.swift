@@ -73,7 +73,7 @@ final class ClusterExecutor: DeviceExecutor {
 
   /// The new token gets its metadata before the current one is removed: after a crash the user has both.
   func replace(
-    token current: String, with new: String, of user: String, now: Int64
+    token current: String, with new: String, of user: Username, now: Int64
   ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
     let stored = try await reader.device(current)
     guard stored.owner == user, let metadata = stored.exchanged(at: now) else { return (nil, 0) }
@@ -91,7 +91,7 @@ final class ClusterExecutor: DeviceExecutor {
 
   /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most
   /// ``Registry/maximumBatch``.
-  private func makeRoom(in user: String, for token: String, of limitGroup: DeviceLimitGroup) async throws(RedisError)
+  private func makeRoom(in user: Username, for token: String, of limitGroup: DeviceLimitGroup) async throws(RedisError)
     -> Int
   {
     var gone = 0

@@ -16,7 +16,7 @@ final class StepRunner {
   /// Nil if no events are written.
   private let events: EventLog?
   /// Of tokens.
-  private let turns = KeyedMutex()
+  private let turns = KeyedMutex<String>()
 
   init(connection: RedisClient, events: EventLog?) {
     self.connection = connection
@@ -99,8 +99,9 @@ final class StepRunner {
   ) {
     let (token, isForced) = (change.token, change.isForced)
     switch set {
-    case .user where limit == nil && !isForced: connection.send(RedisCommand("SADD", key, token), completion)
-    case .user:
+    case .user where limit == nil && !isForced, .userForm where !isForced:
+      connection.send(RedisCommand("SADD", key, token), completion)
+    case .user, .userForm:
       connection.send(
         RegistryScripts.join(
           set: key, token: token, limit: limit.map { String($0) } ?? "", isForced: isForced ? "1" : ""), completion)

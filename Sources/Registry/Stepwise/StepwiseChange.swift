@@ -1,5 +1,6 @@
 import EventLoop
 import Events
+import PushModel
 
 /// Carries out an operation on one token in steps, each with the keys of one hash slot.
 ///

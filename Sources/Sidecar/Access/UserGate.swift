@@ -76,7 +76,7 @@ package enum BearerCredentials: Equatable {
   package init(_ headers: HTTPHeaders) {
     let authorizations = headers.values(of: "authorization")
     let usernames = headers.values(of: "x-username")
-    guard let authorization = authorizations.first, let username = usernames.first.map(Username.normalized),
+    guard let authorization = authorizations.first, let username = usernames.first.map({ Username($0) }),
       let token = BearerCredentials.token(authorization), !username.isEmpty
     else {
       self = .missing
@@ -87,7 +87,7 @@ package enum BearerCredentials: Equatable {
       self = .invalid
       return
     }
-    self = .named(username: username, token: token)
+    self = .named(username: username.text, token: token)
   }
 
   /// Returns nil for another scheme, or if nothing follows it.

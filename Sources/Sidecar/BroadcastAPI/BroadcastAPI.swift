@@ -3,6 +3,7 @@ import EventLoop
 import HTTPServer
 import Jobs
 import JSON
+import PushModel
 import Redis
 import Registry
 
@@ -69,7 +70,7 @@ struct BroadcastAPI: HTTPAPI {
     try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)
     let registration = Registration(
-      token: token, username: "", platform: .ios, bundleID: app, isBundleAssumed: false, traits,
+      token: token, username: .nobody, platform: .ios, bundleID: app, isBundleAssumed: false, traits,
       now: Clock.unixMilliseconds)
     _ = try await refusingFaults(await storage.backend.registry.register(registration))
     return .json(["success": true])

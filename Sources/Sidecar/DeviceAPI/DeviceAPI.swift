@@ -160,9 +160,9 @@ extension DeviceAPI {
     try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
   }
 
-  private func entry(_ device: Device, of userID: String) -> JSONObject {
+  private func entry(_ device: Device, of userID: Username) -> JSONObject {
     [
-      "deviceToken": device.token.text, "platformEndpointArn": arn(of: device), "userId": userID,
+      "deviceToken": device.token.text, "platformEndpointArn": arn(of: device), "userId": userID.text,
       "registrationDate": Timestamp.text(device.createdAt ?? device.updatedAt),
       "lastUpdated": Timestamp.text(device.updatedAt), "active": true, "bundleId": device.bundleID,
       "environment": device.environment?.rawValue, "kind": (device.kind ?? .app).rawValue, "deviceId": device.deviceID,

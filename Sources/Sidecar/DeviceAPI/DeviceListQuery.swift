@@ -7,7 +7,7 @@ struct DeviceListQuery: Equatable {
   private static let limits = 1...100
   private static let defaultLimit = 10
 
-  let userID: String
+  let userID: Username
   let limit: Int
   /// The last device of the previous page.
   let after: DeviceToken?
@@ -34,7 +34,7 @@ struct DeviceListQuery: Equatable {
     return limit
   }
 
-  private static func position(_ text: String?, _ userID: String) throws(Refusal) -> DeviceToken? {
+  private static func position(_ text: String?, _ userID: Username) throws(Refusal) -> DeviceToken? {
     guard let text else { return nil }
     guard let token = DevicePageToken(parsing: text, userID: userID) else {
       throw .invalid(
@@ -46,7 +46,7 @@ struct DeviceListQuery: Equatable {
 
 /// The `nextToken` of a list of devices, which states where the user's next page begins.
 struct DevicePageToken: Equatable {
-  let userID: String
+  let userID: Username
   /// The last device of the previous page.
   let deviceToken: DeviceToken
 
@@ -54,7 +54,7 @@ struct DevicePageToken: Equatable {
   var text: String {
     let value = JSONValue.object([
       JSONMember(key: "deviceToken", value: .string(deviceToken.text)),
-      JSONMember(key: "userId", value: .string(userID)),
+      JSONMember(key: "userId", value: .string(userID.text)),
     ])
     return String(decoding: Base64URL.encode(value.bytes), as: UTF8.self)
   }
@@ -62,7 +62,7 @@ struct DevicePageToken: Equatable {
 
 extension DevicePageToken {
   /// Returns nil unless `text` is the ``text`` of a token for this user.
-  init?(parsing text: String, userID: String) {
+  init?(parsing text: String, userID: Username) {
     guard let bytes = Base64URL.decode(text.utf8) else { return nil }
     let value: JSONValue
     do { value = try JSONValue(parsing: bytes) } catch { return nil }

@@ -20,7 +20,7 @@ struct NotificationAPI: HTTPAPI {
     try await gate.respond(to: request) { (user, storage) async throws(Refusal) -> HTTPResponse in
       let query = try NotificationQuery(request.http.query, cursor: "since")
       let page = try await refusingFaults(
-        await storage.backend.notifications.page(of: user.name, after: query.since.id, limit: query.limit))
+        await storage.backend.notifications.page(of: user.username, after: query.since.id, limit: query.limit))
       return .json(page.json("notifications", since: query.since))
     }
   }

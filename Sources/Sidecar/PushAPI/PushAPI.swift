@@ -22,7 +22,7 @@ struct PushAPI: HTTPAPI {
 
   let context: APIContext
   /// Of users whose test pushes are sent.
-  let turns = KeyedMutex(limit: maximumWaiting)
+  let turns = KeyedMutex<Username>(limit: maximumWaiting)
   private let gate: UserGate
 
   let routes = [register, unregister, test]
@@ -52,10 +52,10 @@ struct PushAPI: HTTPAPI {
   private func register(
     _ body: [UInt8], for user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
-    let (request, username) = (try RegisterRequest(body), user.name)
+    let (request, username) = (try RegisterRequest(body), user.username)
     let traits = request.traits
     let app = try app(of: user, named: traits.bundleID)
-    try await storage.access.admit(.registration, of: "user:" + username)
+    try await storage.access.admit(.registration, of: "user:" + username.text)
     let registry = storage.backend.registry
     try await user.refuseForeign(
       request.token, in: registry, else: context.configuration.bundleID, with: PushAPI.otherApp)
@@ -67,7 +67,7 @@ struct PushAPI: HTTPAPI {
     if let previous {
       context.log.info(
         "a device was transferred to another user",
-        ["token": .init(Log.shortened(request.token.text)), "from": .init(previous), "to": .init(username)])
+        ["token": .init(Log.shortened(request.token.text)), "from": .init(previous.text), "to": .init(username.text)])
     }
     return .json(["success": true, "token": request.token.text, "platform": request.platform.rawValue])
   }
@@ -117,21 +117,21 @@ extension PushAPI {
       return unregistered(try await unregister(token, ofApps: user, registry))
     }
     guard let token else {
-      return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.name)))
+      return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.username)))
     }
-    return unregistered(try await refusingFaults(await registry.unregister(token: token, username: user.name)))
+    return unregistered(try await refusingFaults(await registry.unregister(token: token, username: user.username)))
   }
 
   /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
   private func unregister(
     _ token: DeviceToken?, ofApps user: Credential, _ registry: Registry
   ) async throws(Refusal) -> Unregistration {
-    let query = token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
+    let query = token.map { DeviceQuery.userToken(user: user.username, token: $0) } ?? .user(user.username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
     var counts = Unregistration()
     for device in devices(resolution.devices, for: user) {
-      let one = try await refusingFaults(await registry.unregister(token: device.token, username: user.name))
+      let one = try await refusingFaults(await registry.unregister(token: device.token, username: user.username))
       counts.entries += one.entries
       counts.metadata += one.metadata
     }
@@ -149,7 +149,7 @@ extension PushAPI {
     guard let sender = context.sender else {
       throw .notConfigured("APNs", missing: context.configuration.missingAPNsVariables, "set the settings of APNs")
     }
-    let (request, username) = (try TestRequest(body), user.name)
+    let (request, username) = (try TestRequest(body), user.username)
     guard await turns.take(username) else { throw .tooManyRequests(after: PushAPI.retryAfter) }
     defer { turns.leave(username) }
     return try await send(request, to: user, storage, sender)
@@ -158,7 +158,7 @@ extension PushAPI {
   private func send(
     _ request: TestRequest, to user: Credential, _ storage: APIContext.Storage, _ sender: any DirectSender
   ) async throws(Refusal) -> HTTPResponse {
-    let (username, registry) = (user.name, storage.backend.registry)
+    let (username, registry) = (user.username, storage.backend.registry)
     let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
@@ -174,7 +174,7 @@ extension PushAPI {
 
   /// Removes the entries of the user's set that are not tokens, or are not the user's.
   private func clean(
-    _ resolution: Resolution, of username: String, _ registry: Registry
+    _ resolution: Resolution, of username: Username, _ registry: Registry
   ) async throws(RedisError) -> SetCleanup {
     let malformed = resolution.removals.filter { $0.reason == .malformedToken }
     let foreign = resolution.removals.filter { $0.reason != .malformedToken }

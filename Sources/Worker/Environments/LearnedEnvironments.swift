@@ -55,7 +55,7 @@ final class LearnedEnvironments {
     log.info(
       "a device was registered with the wrong environment, which is corrected",
       [
-        "token": .init(token), "username": .init(device.username), "instance": .init(accepted.instance),
+        "token": .init(token), "username": .init(device.username?.text), "instance": .init(accepted.instance),
         "from": .init(former.rawValue), "to": .init(accepted.environment.rawValue),
         "fix": "let the app register with the environment of its build",
       ])

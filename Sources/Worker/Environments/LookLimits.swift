@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 
 /// How many tokens may be asked about in the other environment, so that lists of invalid tokens delay nobody else's pushes.
@@ -12,7 +13,7 @@ struct LookLimits {
 
   /// Whose looks are counted together.
   enum Owner: Hashable {
-    case user(String), instance(String)
+    case user(Username), instance(String)
     /// A token without an owner.
     case token(String)
   }

@@ -31,7 +31,7 @@ package final class Delivery {
   /// Whether the job replaces the one scheduled under the same id when it is retried, because its lookup failed.
   package var stillReplaces = false
   /// The owners reached so far, for a job to several tokens.
-  package var reachedOwners: Set<String>
+  package var reachedOwners: Set<Username>
   /// Events of this attempt for the job's history; empty for a job that is simply accepted.
   package var events: [HistoryEntry] = []
   /// Nil unless the attempt is recorded.
@@ -52,7 +52,7 @@ package final class Delivery {
     self.terms = terms
     self.state = state
     tally = Delivery.emptyTally(of: claim, self.job, state, id: id, worker: worker, isAtMostOnce: isAtMostOnce)
-    reachedOwners = Set(state.reached)
+    reachedOwners = Set(state.reached.map { Username($0) })
     addEarlierAttempts()
     if job.hasNullInPayload, isFirstAttempt { addNull() }
   }
@@ -223,7 +223,7 @@ package final class Delivery {
 
   /// The owners of the job's tokens for whom the job is over: those without an open device, and all owners when the job
   /// ends.
-  package func owners(reached wantsReached: Bool, isFinal: Bool) -> [String] {
+  package func owners(reached wantsReached: Bool, isFinal: Bool) -> [Username] {
     guard let devices else { return [] }
     var owners = Set(devices.compactMap(\.username))
     var reached = reachedOwners
@@ -235,10 +235,10 @@ package final class Delivery {
   /// For the next attempt, which sees only the open devices.
   private var reachedOwnersWithOpenDevices: [String] {
     guard !reachedOwners.isEmpty, devices != nil else { return state.reached }
-    return ownersOfOpenDevices.intersection(reachedOwners).sorted()
+    return ownersOfOpenDevices.intersection(reachedOwners).sorted().map(\.text)
   }
 
-  private var ownersOfOpenDevices: Set<String> {
+  private var ownersOfOpenDevices: Set<Username> {
     let tokens = Set(tally.open + tally.uncertain)
     return Set((devices ?? []).compactMap { tokens.contains($0.token) ? $0.username : nil })
   }
@@ -247,7 +247,7 @@ package final class Delivery {
 /// Whom a job is for.
 extension Delivery {
   /// The user addressed, if it is one.
-  package var username: String? {
+  package var username: Username? {
     switch job.addressee {
     case .user(let name), .userToken(let name, _): name
     case .activity(_, let user): user

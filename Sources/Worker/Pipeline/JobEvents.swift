@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 import Events
 import Jobs
@@ -29,7 +30,7 @@ struct JobEvents {
     if case .activity(let activity, let user) = delivery.job.addressee, delivery.job.liveActivity?.event == .end,
       result.accepted > 0
     {
-      events.append(.ended(activity: activity, user: user, job(delivery), result, at: now))
+      events.append(.ended(activity: activity, user: user?.text, job(delivery), result, at: now))
     }
     return events
   }

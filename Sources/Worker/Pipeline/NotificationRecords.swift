@@ -1,3 +1,4 @@
+import PushModel
 import Credentials
 import EventLoop
 import Jobs
@@ -47,7 +48,7 @@ struct NotificationRecords {
   }
 
   /// The record for `users` whom no push will reach; nil if it is not kept.
-  func unsent(_ delivery: Delivery, for users: [String]) -> Settlement.Notification? {
+  func unsent(_ delivery: Delivery, for users: [Username]) -> Settlement.Notification? {
     guard areKept else { return nil }
     return record(of: delivery, .unsent, for: users.map(NotificationReader.user), at: Clock.unixMilliseconds)
   }
@@ -139,9 +140,9 @@ extension Delivery {
 }
 
 extension NotificationReader {
-  static func user(_ name: String) -> NotificationReader {
+  static func user(_ name: Username) -> NotificationReader {
     NotificationReader(
-      name: name, stream: QueueKeys.notifications(name), credentials: CredentialKeys.credentials(.user),
+      name: name.text, stream: QueueKeys.notifications(name), credentials: CredentialKeys.credentials(.user),
       device: RegistryKeys.userTokens(name))
   }
 

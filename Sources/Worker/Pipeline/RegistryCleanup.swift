@@ -1,3 +1,4 @@
+import PushModel
 import APNs
 import EventLoop
 import Jobs
@@ -14,14 +15,14 @@ struct RegistryCleanup {
   let removed = RemovalTally()
 
   /// Entries of the user's set that are not the user's.
-  func remove(_ removals: [Removal], of username: String) {
+  func remove(_ removals: [Removal], of username: Username) {
     let reason = removals[0].reason.rawValue
     registry.clean(user: username, removals) { result in
       switch result {
       case .success(let count):
         log.info(
           "removed entries from a user's devices that are not the user's",
-          ["username": .init(username), "entries": .init(count), "reason": .init(reason)])
+          ["username": .init(username.text), "entries": .init(count), "reason": .init(reason)])
       case .failure(let error): failed(error)
       }
     }
@@ -57,7 +58,7 @@ extension StaleDevice {
   init?(_ device: Device, unregisteredSince: Int64?, reason: String?) {
     guard device.username != nil || device.bundleID != nil else { return nil }
     self.init(
-      token: device.token, owner: device.username ?? "", bundleID: device.bundleID,
+      token: device.token, owner: device.username ?? .nobody, bundleID: device.bundleID,
       notAfter: device.latestStale(unregisteredSince), reason: reason ?? StaleDevice.unknownReason)
   }
 }

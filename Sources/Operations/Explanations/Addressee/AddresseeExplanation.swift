@@ -1,12 +1,11 @@
 import Jobs
 public import JSON
-import PushModel
+public import PushModel
 import Registry
 
 /// Whom an explanation is about.
 public enum InspectedAddressee: Sendable, Equatable {
-  /// A normalised username.
-  case user(String)
+  case user(Username)
   case token(String)
   case instance(String)
 

@@ -133,7 +133,7 @@ extension FleetQueues {
   /// Keys of one command.
   private static let maximumKeys = 300
 
-  /// Reads what is known of an addressee. Usernames are normalised first; ids and tokens may be any text.
+  /// Reads what is known of an addressee. Ids and tokens may be any text.
   /// `explainers` are those of parts.
   public func facts(
     of addressee: InspectedAddressee, in registry: Registry, _ explainers: [any AddresseeExplainer],
@@ -143,7 +143,7 @@ extension FleetQueues {
     var facts = AddresseeFacts(addressee: addressee, showsWholeTokens: showsWholeTokens, text: text)
     facts.fleet = FleetFacts(workers: try await QueueOverview.read(names, from: connection).workers)
     switch addressee {
-    case .user(let name): try await readUser(Username.normalized(name), registry, &facts)
+    case .user(let name): try await readUser(name, registry, &facts)
     case .token(let token): try await readToken(token, registry, &facts)
     case .instance(let id): try await readInstance(id, &facts)
     }
@@ -156,9 +156,9 @@ extension FleetQueues {
   // MARK: - User
 
   private func readUser(
-    _ name: String, _ registry: Registry, _ facts: inout AddresseeFacts
+    _ name: Username, _ registry: Registry, _ facts: inout AddresseeFacts
   ) async throws(RedisError) {
-    facts.addressee = .user(name)
+    try await registry.meet(name)
     let key = RegistryKeys.userTokens(name)
     facts.setSize = try await value(RedisCommand("SCARD", key))?.integer ?? 0
     // The whole set, if it is not larger than the count.
@@ -176,7 +176,7 @@ extension FleetQueues {
     facts.missed = try await missed(QueueKeys.notifications(name))
   }
 
-  private static func device(_ entry: [UInt8], _ metadata: [UInt8]?, owner: String) -> DeviceFacts {
+  private static func device(_ entry: [UInt8], _ metadata: [UInt8]?, owner: Username) -> DeviceFacts {
     var device = DeviceFacts(token: String(decoding: entry, as: UTF8.self))
     device.metadata = metadata.flatMap(DeviceMetadata.init(parsing:))
     if case .remove(let removal) = Ownership.decide(entry: entry, metadata: metadata, owner: owner) {

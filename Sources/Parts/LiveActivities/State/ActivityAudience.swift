@@ -24,9 +24,9 @@ struct ActivityDevice: Sendable, Equatable {
   let token: String
   /// The phone, if the app names it; else the token. An app can name any phone, so it counts for one user only.
   let phone: String
-  let user: String?
+  let user: Username?
 
-  init(token: DeviceToken, phone: String?, user: String?) {
+  init(token: DeviceToken, phone: String?, user: Username?) {
     let digest = apnsID(jobID: "", token: token.text)
     self.token = digest
     self.phone = phone.map { ActivityDevice.key($0, of: user ?? "") } ?? digest

@@ -9,7 +9,7 @@ struct ActivityJob: Sendable, Equatable {
   let turn: AttemptTurn
   let queue: String
   /// The user whose devices it is for; nil for all.
-  let user: String?
+  let user: Username?
   let order: ActivityOrder
   let activity: LiveActivity
   let notification: Notification
@@ -18,7 +18,7 @@ struct ActivityJob: Sendable, Equatable {
   let expiresAt: Int64?
 
   init(
-    id: String, nonce: String, turn: AttemptTurn = AttemptTurn(), queue: String, user: String?, order: ActivityOrder,
+    id: String, nonce: String, turn: AttemptTurn = AttemptTurn(), queue: String, user: Username?, order: ActivityOrder,
     _ activity: LiveActivity,
     _ notification: Notification, priority: Int, expiresAt: Int64?
   ) {

@@ -102,7 +102,7 @@ struct ActivityState: Sendable, Equatable {
   }
 
   /// Whose a state is. `user`: the one whom its job names; nil for none.
-  func audience(of newest: Newest, user: String?) -> ActivityAudience {
+  func audience(of newest: Newest, user: Username?) -> ActivityAudience {
     if newest.isShared { return .everyone }
     return .users(user.map { [$0] } ?? members)
   }
@@ -191,7 +191,7 @@ extension ActivityState {
     )
   }
 
-  private func newest(for user: String?) -> Newest? {
+  private func newest(for user: Username?) -> Newest? {
     guard let user else { return all }
     // The state of all is this user's, too, if it may be.
     let isTheirs = all.map { $0.isShared || members.contains(user) } ?? false
@@ -199,13 +199,13 @@ extension ActivityState {
   }
 
   /// A device ignores a state with an older timestamp than it shows, so those of one second get different ones.
-  private func latestTimestamp(for user: String?) -> Int64? {
+  private func latestTimestamp(for user: Username?) -> Int64? {
     let states = user == nil ? [all].compactMap { $0 } + users.values : [newest(for: user)].compactMap { $0 }
     let latest = states.map(\.timestamp).max()
     return startedAt == 0 ? latest : max(startedAt, latest ?? 0)
   }
 
-  private mutating func set(_ newest: Newest, for user: String?) {
+  private mutating func set(_ newest: Newest, for user: Username?) {
     guard let user else {
       all = newest
       users = users.filter { $0.value.order > newest.order }
@@ -272,7 +272,7 @@ extension ActivityState {
   }
 
   /// The activity begins once more, under the same id.
-  private mutating func restart(_ user: String?, _ devices: [ActivityDevice], after ended: Newest) {
+  private mutating func restart(_ user: Username?, _ devices: [ActivityDevice], after ended: Newest) {
     if let user, users[user]?.nonce == ended.nonce {
       users[user] = nil
       for device in devices { starts[device.phone] = nil }

@@ -65,16 +65,16 @@ import TestSupport
     for value in values {
       #expect((1...300).contains(try await fleet.redis("TTL", value).integer ?? 0), "\(value)")
     }
-    try await fleet.sandbox?.device(token, #""rule":"unregistered","since":5000000"#)
+    try await fleet.sandbox?.device(token, #""rule":"unregistered","since":1700000000000"#)
     #expect(try await notify(sidecar, token, "$3").isEmpty)
     try await eventually("the rejection") {
-      try await notify(sidecar, token, "$\(fleet.unique("later"))", setAt: 4999) == [.string(token)]
+      try await notify(sidecar, token, "$\(fleet.unique("later"))", setAt: 1_699_999_999) == [.string(token)]
     }
     // The pusher was set again after that.
     let pushes = try await statuses(fleet.sandbox, of: token).count
-    #expect(try await notify(sidecar, token, "$4", setAt: 5000).isEmpty)
+    #expect(try await notify(sidecar, token, "$4", setAt: 1_700_000_000).isEmpty)
     try await eventually("one more push") { try await statuses(fleet.sandbox, of: token).count > pushes }
-    #expect(try await notify(sidecar, token, "$5", setAt: 5000).isEmpty)
+    #expect(try await notify(sidecar, token, "$5", setAt: 1_700_000_000).isEmpty)
     // All the time the device was not registered.
     #expect(try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 0)
     #expect(try await sidecar.stop() == 0)
