@@ -170,7 +170,8 @@ public final class Credentials {
   private func storedNames(of name: String, _ kind: Credential.Kind) async throws(RedisError) -> [String] {
     guard kind == .user, Username(name).hasOtherForms else { return [name] }
     let stored = try await connection.send(RedisCommand("HKEYS", CredentialKeys.credentials(kind))).array ?? []
-    return [name] + stored.compactMap(\.string).filter { Username($0) == Username(name) && ExactText($0) != ExactText(name) }
+    return [name]
+      + stored.compactMap(\.string).filter { Username($0) == Username(name) && ExactText($0) != ExactText(name) }
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {

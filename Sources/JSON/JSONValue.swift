@@ -68,7 +68,7 @@ extension JSONValue {
   /// The value of a key; nil if the key is absent or this is not an object.
   public subscript(key: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
-    return members.first { $0.key == key }?.value
+    return members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value
   }
 
   public var string: String? {
@@ -92,12 +92,12 @@ extension JSONValue {
   }
 }
 
-/// The keys of one object, to detect duplicates. Uses a set if there are many, so that a hostile object costs no more.
+/// The keys of one object, to detect duplicates: two keys are the same if their bytes are. Uses a set if there are many, so that a hostile object costs no more.
 public struct JSONSeenKeys: Sendable {
   private static let scanLimit = 8
 
   private var few: [String] = []
-  private var many: Set<String> = []
+  private var many: Set<[UInt8]> = []
 
   public init() {
     few.reserveCapacity(JSONSeenKeys.scanLimit + 1)
@@ -105,10 +105,10 @@ public struct JSONSeenKeys: Sendable {
 
   /// Adds a key. Returns false if it is a duplicate.
   public mutating func insert(_ key: String) -> Bool {
-    if !many.isEmpty { return many.insert(key).inserted }
-    guard !few.contains(key) else { return false }
+    if !many.isEmpty { return many.insert(Array(key.utf8)).inserted }
+    guard !few.contains(where: { $0.utf8.elementsEqual(key.utf8) }) else { return false }
     few.append(key)
-    if few.count > JSONSeenKeys.scanLimit { many = Set(few) }
+    if few.count > JSONSeenKeys.scanLimit { many = Set(few.map { Array($0.utf8) }) }
     return true
   }
 }

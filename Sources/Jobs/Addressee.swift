@@ -2,7 +2,7 @@ public import PushModel
 
 /// Whom a job is for: the value of `to`.
 public enum Addressee: Sendable, Equatable {
-  /// Every device that a user owns. The name is trimmed and lower-cased.
+  /// Every device that a user owns.
   case user(Username)
   /// One device, only if the user owns it.
   case userToken(user: Username, token: DeviceToken)

@@ -19,7 +19,9 @@ public struct ExactText: Sendable, Hashable {
 }
 
 extension ExactText: Comparable {
-  public static func < (left: ExactText, right: ExactText) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+  public static func < (left: ExactText, right: ExactText) -> Bool {
+    left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+  }
 }
 
 extension ExactText: CustomStringConvertible {

@@ -48,7 +48,9 @@ public struct Username: Sendable, Hashable {
 
 extension Username {
   /// Whether other texts than ``text`` are the same name in another form of Unicode. Of ASCII only `;` and the grave accent have one.
-  package var hasOtherForms: Bool { text.utf8.contains { $0 >= 0x80 || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "`") } }
+  package var hasOtherForms: Bool {
+    text.utf8.contains { $0 >= 0x80 || $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "`") }
+  }
 
   /// The name in NFD, as other programs may have stored it; nil if it has the same bytes.
   package var decomposed: ExactText? {

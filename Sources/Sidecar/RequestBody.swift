@@ -1,5 +1,6 @@
 package import HTTPServer
 package import JSON
+import PushModel
 
 /// Reads the body of a request.
 package enum RequestBody {
@@ -30,8 +31,8 @@ package enum RequestBody {
     guard let text = String(validating: request.body, as: UTF8.self), let items = FormEncoding.items(of: text) else {
       throw invalidForm("broken percent escape, or no UTF-8")
     }
-    var names: Set<String> = []
-    for (name, _) in items where !names.insert(name).inserted {
+    var names: Set<ExactText> = []
+    for (name, _) in items where !names.insert(ExactText(name)).inserted {
       throw invalidForm("field given twice: \(String(name.unicodeScalars.prefix(maximumQuote)))")
     }
     return .object(items.map { JSONMember(key: $0.name, value: .string($0.value)) })

@@ -36,7 +36,8 @@ package enum RequestFields {
   /// Returns the user of this id.
   package static func userID(_ value: String?) throws(Refusal) -> Username {
     let id = Username(value ?? "")
-    guard userIDLength.contains(id.text.unicodeScalars.count), !id.text.unicodeScalars.contains(where: \.isControl) else {
+    guard userIDLength.contains(id.text.unicodeScalars.count), !id.text.unicodeScalars.contains(where: \.isControl)
+    else {
       throw .invalid(
         "userId", "Invalid userId", "userId: expected 1 to 256 characters, not blank, no control characters")
     }

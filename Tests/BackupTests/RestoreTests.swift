@@ -18,7 +18,8 @@ struct RestoreTests {
   ) -> BackupEntry {
     .device(
       token: DeviceToken(token),
-      DeviceMetadata(username: user, platform: .ios, updatedAt: updatedAt, bundleID: app, createdAt: createdAt))
+      DeviceMetadata(
+        username: Username(user), platform: .ios, updatedAt: updatedAt, bundleID: app, createdAt: createdAt))
   }
 
   @Test func `a new device is written exactly as given, in its sets, for a year`() async throws {

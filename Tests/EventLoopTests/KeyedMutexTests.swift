@@ -4,7 +4,7 @@ import Testing
 @EventLoop
 struct KeyedMutexTests {
   @Test func `those who take one key have it one after the other, others at once`() {
-    let turns = KeyedMutex()
+    let turns = KeyedMutex<String>()
     var order: [String] = []
     turns.take("a") { order.append("first") }
     turns.take("a") { order.append("second") }
@@ -20,7 +20,7 @@ struct KeyedMutexTests {
   }
 
   @Test func `whoever finds too many waiting is refused at once`() async {
-    let turns = KeyedMutex(limit: 1)
+    let turns = KeyedMutex<String>(limit: 1)
     #expect(await turns.take("a"))
     var calls = 0
     #expect(turns.take("a") { calls += 1 })

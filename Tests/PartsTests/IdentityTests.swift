@@ -31,7 +31,7 @@ struct IdentityTests {
 
     var testDescription: String { "\(user), \(stranger)" }
     var activity: String { "identity-order-" + SHA256.hex(user).prefix(8) }
-    var phone: String { "identity-phone-\(user)" }
+    var phone: String { "identity-phone-" + hex("phone").prefix(8) }
     var token: String { hex("token") }
     var activityToken: String { hex("activity") }
 
@@ -99,7 +99,7 @@ struct IdentityTests {
     let body = #"{"token":"\#(names.activityToken)",\#(device)}"#
     #expect(try await fixture.request("PUT", "/activities/\(names.activity)", alice, body: body).status == 200)
     let record = #"{"id":"j","status":"accepted","at":1,"title":"\#(Self.text)"}"#
-    for stream in [QueueKeys.notifications(names.user), "push:instance:\(names.instance):notifications"] {
+    for stream in [QueueKeys.notifications(Username(names.user)), "push:instance:\(names.instance):notifications"] {
       _ = try await fixture.run("DEL", stream)
       _ = try await fixture.run("XADD", stream, "*", "notification", record)
     }
@@ -137,11 +137,11 @@ struct IdentityTests {
       RedisCommand("GET", RegistryKeys.token(entry: names.token)),
       RedisCommand("GET", RegistryKeys.token(entry: names.activityToken)),
       RedisCommand("GET", RegistryKeys.instance(names.instance)),
-      RedisCommand("SISMEMBER", RegistryKeys.userTokens(names.user), names.token),
-      RedisCommand("SCARD", RegistryKeys.userTokens(names.user)),
+      RedisCommand("SISMEMBER", RegistryKeys.userTokens(Username(names.user)), names.token),
+      RedisCommand("SCARD", RegistryKeys.userTokens(Username(names.user))),
       RedisCommand("HGET", RegistryKeys.activityTokens(names.activity), names.activityToken),
       RedisCommand("GET", "push:activity:\(names.activity)"),
-      RedisCommand("XLEN", QueueKeys.notifications(names.user)),
+      RedisCommand("XLEN", QueueKeys.notifications(Username(names.user))),
       RedisCommand("XLEN", "push:instance:\(names.instance):notifications"),
       RedisCommand("HGET", "martlet:{allowance}:\(names.key)", "count"),
     ]
@@ -264,9 +264,10 @@ struct IdentityTests {
     let fixture = try await fixture()
     let key = ["X-API-Key": try await allow(.key, "identity-forms", apps: [Self.app], fixture)]
     let bearer = try await user(forms[0], fixture)
-    _ = try await fixture.run("DEL", QueueKeys.notifications(forms[0]))
+    _ = try await fixture.run("DEL", QueueKeys.notifications(Username(forms[0])))
     _ = try await fixture.run(
-      "XADD", QueueKeys.notifications(forms[0]), "*", "notification", #"{"id":"j","status":"accepted","at":1}"#)
+      "XADD", QueueKeys.notifications(Username(forms[0])), "*", "notification",
+      #"{"id":"j","status":"accepted","at":1}"#)
     let polled = try await fixture.request("GET", "/notifications", bearer)
     var tokens: Set<String> = []
     for (place, form) in forms.enumerated() {
@@ -282,7 +283,7 @@ struct IdentityTests {
     try await expect(tokens, of: forms, key, fixture)
     let last = bearer.merging(["X-Username": forms[forms.count - 1]]) { $1 }
     for token in tokens { #expect(try await fixture.push("unregister", last, #"{"token":"\#(token)"}"#).status == 200) }
-    #expect(try await fixture.run("EXISTS", RegistryKeys.userTokens(forms[0])).integer == 0)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.userTokens(Username(forms[0]))).integer == 0)
     await fixture.sidecar.stop(grace: .seconds(1))
   }
 

@@ -93,7 +93,8 @@ package struct Fixture {
     }.get()
   }
 
-  package func register(_ token: String, _ user: Username, app: String? = nil, now: Int64 = 1000) async throws -> Username?
+  package func register(_ token: String, _ user: Username, app: String? = nil, now: Int64 = 1000) async throws
+    -> Username?
   {
     try await registry.register(
       Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: now)

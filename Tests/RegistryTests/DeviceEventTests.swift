@@ -160,7 +160,7 @@ struct DeviceEventTests {
       #expect(event["data"]?["from"]?.string == owner)
       owner = event["data"]?["to"]?.string
     }
-    #expect(try await fixture.metadata(token)?.username == owner)
+    #expect(try await fixture.metadata(token)?.username.text == owner)
   }
 
   @Test func `a stream of another type costs a counter and a warning, nothing else`() async throws {

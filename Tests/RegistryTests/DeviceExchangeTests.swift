@@ -92,10 +92,10 @@ struct DeviceExchangeTests {
         // An operation that loses too often throws; only the state in redis matters.
         group.addTask {
           switch round % 4 {
-          case 0, 1: _ = try? await fixture.register(token, user, app: "com.turmoil.\(round % 2)")
+          case 0, 1: _ = try? await fixture.register(token, Username(user), app: "com.turmoil.\(round % 2)")
           case 2:
             _ = try? await fixture.registry.replace(
-              token: DeviceToken(token), with: DeviceToken(other), of: user, now: 3)
+              token: DeviceToken(token), with: DeviceToken(other), of: Username(user), now: 3)
           default: _ = try? await fixture.registry.forget(token: DeviceToken(token))
           }
         }
@@ -104,7 +104,7 @@ struct DeviceExchangeTests {
     for token in tokens {
       let metadata = try await fixture.metadata(token)
       for user in users where !user.isEmpty {
-        #expect(try await fixture.members(user).contains(token) == (metadata?.username == user))
+        #expect(try await fixture.members(Username(user)).contains(token) == (metadata?.username.text == user))
       }
       for app in ["com.turmoil.0", "com.turmoil.1"] {
         #expect(try await fixture.audience(app, of: token) == (metadata?.bundleID == app))

@@ -15,7 +15,8 @@ struct DeviceKindTests {
     now: Int64 = 5
   ) -> Registration {
     Registration(
-      token: DeviceToken(token), username: user, platform: .ios, bundleID: app, kind: kind, deviceID: phone, now: now)
+      token: DeviceToken(token), username: Username(user), platform: .ios, bundleID: app, kind: kind, deviceID: phone,
+      now: now)
   }
 
   @Test func `only devices of kind app are in the audience of their app`() async throws {

@@ -20,8 +20,9 @@ struct DeviceLimitOfAppTests {
     _ user: String, _ tokens: [String], app: String, now: Int64, _ fixture: Fixture
   ) async throws {
     for (index, token) in tokens.enumerated() {
-      let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: now + Int64(index), bundleID: app)
-      fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(user), token)) { _ in }
+      let metadata = DeviceMetadata(
+        username: Username(user), platform: .ios, updatedAt: now + Int64(index), bundleID: app)
+      fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(Username(user)), token)) { _ in }
       fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
       let audience = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
       fixture.redis.send(RedisCommand("ZADD", audience, "0", token)) { _ in }
@@ -33,21 +34,23 @@ struct DeviceLimitOfAppTests {
     let fixture = try await Fixture(maximumDevices: 3)
     let user = "apart"
     let (own, others, bare) = (tokens("own", 2, fixture), tokens("other", 5, fixture), tokens("bare", 4, fixture))
-    for token in own { _ = try await fixture.register(token, user, app: "com.apart.a", now: 1) }
+    for token in own { _ = try await fixture.register(token, Username(user), app: "com.apart.a", now: 1) }
     for (index, token) in others.enumerated() {
-      _ = try await fixture.register(token, user, app: "com.apart.b", now: Int64(10 + index))
+      _ = try await fixture.register(token, Username(user), app: "com.apart.b", now: Int64(10 + index))
     }
-    #expect(try await fixture.members(user) == Set(own + others.suffix(3)))
+    #expect(try await fixture.members(Username(user)) == Set(own + others.suffix(3)))
     #expect(try await fixture.metadata(others[1]) == nil)
     #expect(try await !fixture.audience("com.apart.b", of: others[1]))
     // Devices without an app count as of one.
-    for (index, token) in bare.enumerated() { _ = try await fixture.register(token, user, now: Int64(20 + index)) }
-    #expect(try await fixture.members(user) == Set(own + others.suffix(3) + bare.suffix(3)))
+    for (index, token) in bare.enumerated() {
+      _ = try await fixture.register(token, Username(user), now: Int64(20 + index))
+    }
+    #expect(try await fixture.members(Username(user)) == Set(own + others.suffix(3) + bare.suffix(3)))
     // An app that is not full takes one more, a full one loses its oldest.
     let (fits, full) = (fixture.token("apart-fits"), fixture.token("apart-full"))
-    _ = try await fixture.register(fits, user, app: "com.apart.a", now: 30)
-    _ = try await fixture.register(full, user, app: "com.apart.a", now: 31)
-    #expect(try await fixture.members(user) == Set([own[1], fits, full] + others.suffix(3) + bare.suffix(3)))
+    _ = try await fixture.register(fits, Username(user), app: "com.apart.a", now: 30)
+    _ = try await fixture.register(full, Username(user), app: "com.apart.a", now: 31)
+    #expect(try await fixture.members(Username(user)) == Set([own[1], fits, full] + others.suffix(3) + bare.suffix(3)))
   }
 
   @Test func `a device that moves to a full app makes room there`() async throws {

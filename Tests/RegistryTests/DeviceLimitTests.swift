@@ -18,8 +18,9 @@ struct DeviceLimitTests {
   /// Writes devices as older versions and other programs do, without a limit. The first is the oldest.
   private func fill(_ user: String, _ tokens: [String], app: String, _ fixture: Fixture) async throws {
     for (index, token) in tokens.enumerated() {
-      let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: Int64(index + 1), bundleID: app)
-      fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(user), token)) { _ in }
+      let metadata = DeviceMetadata(
+        username: Username(user), platform: .ios, updatedAt: Int64(index + 1), bundleID: app)
+      fixture.redis.send(RedisCommand("SADD", RegistryKeys.userTokens(Username(user)), token)) { _ in }
       fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json())) { _ in }
       let audience = RegistryKeys.audience(app, shard: AudienceShard.shard(of: token))
       fixture.redis.send(RedisCommand("ZADD", audience, "0", token)) { _ in }
@@ -28,10 +29,10 @@ struct DeviceLimitTests {
   }
 
   private func isWhole(_ user: String, _ tokens: [String], app: String, _ fixture: Fixture) async throws -> Bool {
-    let members = try await fixture.members(user)
+    let members = try await fixture.members(Username(user))
     for token in tokens {
       let isThere = members.contains(token)
-      guard try await (fixture.metadata(token)?.username == user) == isThere,
+      guard try await (fixture.metadata(token)?.username.text == user) == isThere,
         try await fixture.audience(app, of: token) == isThere
       else { return false }
     }
@@ -185,7 +186,8 @@ struct DeviceLimitTests {
             var failed = 0
             for round in 0..<20 {
               do {
-                _ = try await fixture.register(token, user, app: turn % 2 == 0 ? nil : "com.race.\(round % 3)")
+                _ = try await fixture.register(
+                  token, Username(user), app: turn % 2 == 0 ? nil : "com.race.\(round % 3)")
               } catch {
                 failed += 1
               }
@@ -202,9 +204,9 @@ struct DeviceLimitTests {
     let owner = try await fixture.metadata(token)
     _ = try await fixture.run("PING")
     for user in users {
-      let entry = await fixture.registry.resolve(.user(user))
-      _ = try await fixture.clean(user: user, entry.removals)
-      #expect(try await fixture.members(user).contains(token) == (owner?.username == user))
+      let entry = await fixture.registry.resolve(.user(Username(user)))
+      _ = try await fixture.clean(user: Username(user), entry.removals)
+      #expect(try await fixture.members(Username(user)).contains(token) == (owner?.username.text == user))
     }
     for app in (0..<3).map({ "com.race.\($0)" }) where app != owner?.bundleID {
       let page = try await fixture.registry.audiencePage(of: app, from: .start)

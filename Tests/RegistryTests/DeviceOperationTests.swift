@@ -17,7 +17,8 @@ struct DeviceOperationTests {
     _ user: String, app: String? = nil, isAssumed: Bool = false, over metadata: DeviceMetadata?
   ) -> DeviceChange {
     let registration = Registration(
-      token: DeviceToken(Self.token), username: user, platform: .android, bundleID: app, isBundleAssumed: isAssumed,
+      token: DeviceToken(Self.token), username: Username(user), platform: .android, bundleID: app,
+      isBundleAssumed: isAssumed,
       now: 200)
     return DeviceOperation.register(registration).decide(stored(metadata))
   }
@@ -88,7 +89,7 @@ struct DeviceOperationTests {
     owner: String, notAfter: Int64, isRemoved: Bool
   ) {
     let stale = StaleDevice(
-      token: DeviceToken(Self.token), owner: owner, bundleID: "com.old", notAfter: notAfter, reason: "Gone")
+      token: DeviceToken(Self.token), owner: Username(owner), bundleID: "com.old", notAfter: notAfter, reason: "Gone")
     let change = DeviceOperation.removeStale(stale, now: 1000).decide(stored(Self.owned))
     #expect((change.record == .deleted) == isRemoved)
     #expect(change.left == (isRemoved ? [.user("ann"), .audience("com.a"), .audience("com.old")] : []))
@@ -96,7 +97,7 @@ struct DeviceOperationTests {
     // Without metadata only the sets are left.
     let absent = DeviceOperation.removeStale(stale, now: 1000).decide(stored(nil))
     #expect(absent.record == .kept)
-    #expect(absent.left == (owner.isEmpty ? [] : [.user(owner)]) + [.audience("com.old")])
+    #expect(absent.left == (owner.isEmpty ? [] : [.user(Username(owner))]) + [.audience("com.old")])
     #expect(absent.report == nil)
   }
 
@@ -133,7 +134,7 @@ struct DeviceOperationTests {
 
   @Test func `a device makes room only if it is what was read`() {
     func evict(_ read: [UInt8], from user: String) -> DeviceChange {
-      DeviceOperation.evict(user: user, stored: read, above: 0).decide(stored(Self.owned))
+      DeviceOperation.evict(user: Username(user), stored: read, above: 0).decide(stored(Self.owned))
     }
     #expect(evict([], from: "ann") == .nothing)
     #expect(evict(Self.owned.json(), from: "ann").record == .deleted)

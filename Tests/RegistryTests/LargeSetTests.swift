@@ -26,11 +26,12 @@ import Testing
       """
     for start in stride(from: 1, through: entries, by: 50_000) {
       _ = try await fixture.run(
-        "EVAL", script, "1", RegistryKeys.userTokens(user), String(start), String(min(start + 49_999, entries)))
+        "EVAL", script, "1", RegistryKeys.userTokens(Username(user)), String(start),
+        String(min(start + 49_999, entries)))
     }
     let token = fixture.token("large-\(user)")
-    _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
-    let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 5, bundleID: "com.large")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(user)), token)
+    let metadata = DeviceMetadata(username: Username(user), platform: .ios, updatedAt: 5, bundleID: "com.large")
     _ = try await fixture.redis.send(RedisCommand("SET", RegistryKeys.token(entry: token)).with(metadata.json()))
     return (fixture, token)
   }
@@ -134,9 +135,9 @@ import Testing
       end
       """
     for (user, count, expected) in [("owner-1000", 1000, 1000), ("owner-2500", 2500, 1000)] {
-      _ = try await fixture.run("EVAL", script, "1", RegistryKeys.userTokens(user), user, String(count))
+      _ = try await fixture.run("EVAL", script, "1", RegistryKeys.userTokens(Username(user)), user, String(count))
       for _ in 0..<3 {
-        let resolution = await fixture.registry.resolve(.user(user))
+        let resolution = await fixture.registry.resolve(.user(Username(user)))
         #expect(Set(resolution.devices.map(\.token)).count == expected)
         #expect(resolution.devices.count == expected)
         #expect(resolution.removals.isEmpty)

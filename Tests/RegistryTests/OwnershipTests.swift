@@ -66,9 +66,9 @@ struct OwnershipTests {
 
   @Test func `unknown and malformed members of metadata are ignored`() {
     let text = #"{"x":[{}],"username":" Alice ","platform":"web","updatedAt":1.79e12,"bundleId":7,"environment":null}"#
-    #expect(
-      DeviceMetadata(parsing: Array(text.utf8))
-        == DeviceMetadata(username: "alice", platform: .ios, updatedAt: 1_790_000_000_000))
+    var metadata = DeviceMetadata(username: "alice", platform: .ios, updatedAt: 1_790_000_000_000)
+    metadata.storedName = " Alice "
+    #expect(DeviceMetadata(parsing: Array(text.utf8)) == metadata)
   }
 
   @Test func `an instance's record comes back as it was`() {

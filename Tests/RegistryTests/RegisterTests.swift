@@ -55,13 +55,13 @@ struct RegisterTests {
     await withTaskGroup(of: Void.self) { group in
       for user in users {
         // A registration that loses too often throws; only the owner of the token matters.
-        group.addTask { _ = try? await fixture.register(token, user, app: "com.\(user)") }
+        group.addTask { _ = try? await fixture.register(token, Username(user), app: "com.\(user)") }
       }
     }
     let owner = try #require(try await fixture.metadata(token)?.username)
     for user in users {
-      #expect(try await fixture.members(user) == (user == owner ? [token] : []))
-      #expect(try await fixture.audience("com.\(user)", of: token) == (user == owner))
+      #expect(try await fixture.members(Username(user)) == (user == owner.text ? [token] : []))
+      #expect(try await fixture.audience("com.\(user)", of: token) == (user == owner.text))
     }
   }
 
@@ -98,7 +98,7 @@ struct RegisterTests {
     let fixture = try await Fixture()
     let token = fixture.token("stale")
     func stale(_ owner: String, _ notAfter: Int64) -> StaleDevice {
-      StaleDevice(token: DeviceToken(token), owner: owner, bundleID: "com.stale", notAfter: notAfter)
+      StaleDevice(token: DeviceToken(token), owner: Username(owner), bundleID: "com.stale", notAfter: notAfter)
     }
     _ = try await fixture.register(token, "stale", app: "com.stale", now: 1000)
     #expect(try await fixture.removeStale(stale("stale", 999), stale("other", .max)) == 0)

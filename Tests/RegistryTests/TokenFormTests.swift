@@ -21,7 +21,7 @@ struct TokenFormTests {
   private func store(
     _ fixture: Fixture, _ entry: String, _ user: String, at time: Int64, platform: String = "ios", app: String? = nil
   ) async throws {
-    _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), entry)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(user)), entry)
     let app = app.map { #","bundleId":"\#($0)""# } ?? ""
     _ = try await fixture.run(
       "SET", RegistryKeys.token(entry: entry),
@@ -30,9 +30,9 @@ struct TokenFormTests {
   }
 
   private func expectOnly(_ token: (lower: String, upper: String), of user: String, _ fixture: Fixture) async throws {
-    #expect(try await fixture.members(user) == [token.lower])
+    #expect(try await fixture.members(Username(user)) == [token.lower])
     #expect(try await fixture.metadata(token.upper) == nil)
-    #expect(try await fixture.metadata(token.lower)?.username == user)
+    #expect(try await fixture.metadata(token.lower)?.username.text == user)
   }
 
   @Test func `a push reaches a device that is stored in upper case, and brings it to its form`() async throws {
@@ -54,7 +54,7 @@ struct TokenFormTests {
     let (token, user) = (token("twins-\(other)"), "form-twins-\(other)")
     try await store(fixture, token.lower, user, at: 5, app: "com.lower")
     try await store(fixture, token.upper, user, at: other, app: "com.upper")
-    let devices = await fixture.resolve([.user(user)])[0].devices
+    let devices = await fixture.resolve([.user(Username(user))])[0].devices
     #expect(devices.map(\.token) == [DeviceToken(token.lower)])
     #expect(devices.map(\.bundleID) == [other > 5 ? "com.upper" : "com.lower"])
     try await expectOnly(token, of: user, fixture)
@@ -65,8 +65,8 @@ struct TokenFormTests {
     let (token, alice, bob) = (token("owners-\(other)"), "form-alice-\(other)", "form-bob-\(other)")
     try await store(fixture, token.lower, alice, at: 5)
     try await store(fixture, token.upper, bob, at: other)
-    let ofBob = await fixture.resolve([.user(bob)])[0].devices
-    let ofAlice = await fixture.resolve([.user(alice)])[0].devices
+    let ofBob = await fixture.resolve([.user(Username(bob))])[0].devices
+    let ofAlice = await fixture.resolve([.user(Username(alice))])[0].devices
     #expect(ofBob.map(\.token.text) == (other > 5 ? [token.lower] : []))
     #expect(ofAlice.map(\.token.text) == (other > 5 ? [] : [token.lower]))
   }

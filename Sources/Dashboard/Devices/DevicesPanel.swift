@@ -86,7 +86,8 @@ struct DevicesPanel {
 
   private func owner(_ entry: DeviceEntry) -> Cell {
     if let id = entry.instance { return .link("instance \(id)", request.link("devices", query: [("instance", id)])) }
-    return entry.device.username.map { .link($0.text, request.link("devices", query: [("user", $0.text)])) } ?? .text("anonymous")
+    return entry.device.username.map { .link($0.text, request.link("devices", query: [("user", $0.text)])) }
+      ?? .text("anonymous")
   }
 
   private func name(_ entry: DeviceEntry) -> Cell {

@@ -24,7 +24,8 @@ struct JobCells {
   /// `id` is that of the job.
   func addressee(_ addressee: Addressee, of id: String?) -> Cell {
     switch addressee {
-    case .user(let name): .content { $0.addressee("user", name.text, request.link("devices", query: [("user", name.text)])) }
+    case .user(let name):
+      .content { $0.addressee("user", name.text, request.link("devices", query: [("user", name.text)])) }
     case .userToken(let name, _):
       .content { $0.addressee("one device of user", name.text, request.link("devices", query: [("user", name.text)])) }
     case .token(let token):

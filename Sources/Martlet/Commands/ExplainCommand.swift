@@ -3,6 +3,7 @@ import Jobs
 import JSON
 import Operations
 import Program
+import PushModel
 import Registry
 import Telemetry
 import Usage
@@ -78,7 +79,7 @@ enum ExplainCommand: Command {
 
   private static func subject(_ line: CommandLineWords) throws(CommandError) -> Subject {
     var subjects = line.arguments.map(Subject.job)
-    if let user = line.value("user") { subjects.append(.addressee(.user(user))) }
+    if let user = line.value("user") { subjects.append(.addressee(.user(Username(user)))) }
     if let token = line.value("token") { subjects.append(.addressee(.token(token))) }
     if let instance = line.value("instance") { subjects.append(.addressee(.instance(instance))) }
     for part in ExplainCommand.subjects {

@@ -73,10 +73,11 @@ struct ActivityAPI: HTTPAPI {
     try await storage.access.admit(.registration, of: "user:" + user.name)
     try await user.refuseForeign(token, in: registry, else: configuration.bundleID)
     let registration = Registration(
-      token: token, username: user.name, platform: .ios, bundleID: app, isBundleAssumed: body.traits.bundleID == nil,
+      token: token, username: user.username, platform: .ios, bundleID: app,
+      isBundleAssumed: body.traits.bundleID == nil,
       environment: body.traits.environment, kind: subject.kind, deviceID: body.traits.deviceID, activity: subject.name,
       frequentPushes: body.frequentPushes, now: Clock.unixMilliseconds)
-    let device = ActivityDevice(token: token, phone: body.traits.deviceID, user: user.name)
+    let device = ActivityDevice(token: token, phone: body.traits.deviceID, user: user.username)
     guard try await refusingFaults(await register(registration, of: device, storage.backend)) else {
       let most = Registry.maximumActivityTokens
       throw .invalid("id", "Too many tokens", "the activity has \(most) update tokens; reach more phones by a channel")
@@ -110,13 +111,13 @@ struct ActivityAPI: HTTPAPI {
     _ body: ActivityTokenRequest, _ subject: Subject, of user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     let registry = storage.backend.registry
-    let query = body.token.map { DeviceQuery.userToken(user: user.name, token: $0) } ?? .user(user.name)
+    let query = body.token.map { DeviceQuery.userToken(user: user.username, token: $0) } ?? .user(user.username)
     let resolution = await registry.resolve(query)
     if let error = resolution.error { throw Refusal(error) }
     var removed = 0
     for device in resolution.devices where device.kind == subject.kind && device.activity == subject.name {
       guard user.isFor(device, else: context.configuration.bundleID) else { continue }
-      let end = try await refusingFaults(await registry.unregister(token: device.token, username: user.name))
+      let end = try await refusingFaults(await registry.unregister(token: device.token, username: user.username))
       removed += end.metadata
     }
     return .json(["success": true, "removed": removed])

@@ -12,7 +12,7 @@ final class ActivityContent: SentContent {
     /// `channel` updates the activity that is started; nil if it gets a token.
     case start(channel: Channel?)
     /// The newest state, which is the job's own, and whose it is. `others`: users who have newer states of their own.
-    case state(ActivityState.Newest, ActivityAudience, others: Set<String>)
+    case state(ActivityState.Newest, ActivityAudience, others: Set<Username>)
     /// To tokens that the producer keeps itself: there is no state.
     case tokens
     /// The state that a token lacks, of another job.

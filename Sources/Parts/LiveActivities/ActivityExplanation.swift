@@ -27,7 +27,7 @@ struct ActivityExplanation: Sendable {
 
     var object: JSONObject {
       [
-        "user": user, "job": job, "event": isEnd ? "end" : "update",
+        "user": user?.text, "job": job, "event": isEnd ? "end" : "update",
         "shared": isShared ? true : nil, "timestamp": timestamp, "phase": phase,
         "since": since, "until": until, "reached": reached,
       ]
@@ -46,7 +46,8 @@ struct ActivityExplanation: Sendable {
 
     var object: JSONObject {
       [
-        "token": name, "user": device.username, "app": device.bundleID, "environment": device.environment?.rawValue,
+        "token": name, "user": device.username?.text, "app": device.bundleID,
+        "environment": device.environment?.rawValue,
         "deviceId": device.deviceID, "registeredAt": device.updatedAt, "frequentPushes": device.frequentPushes,
         "current": isCurrent, "stranger": isExpected ? nil : true,
       ]

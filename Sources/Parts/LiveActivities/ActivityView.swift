@@ -50,7 +50,7 @@ struct ActivityView {
       ], isCaptionHidden: true)
     for state in explanation.states.prefix(ActivityView.maximumRows) {
       table.row(
-        state.user.map { .link($0, request.link("devices", query: [("user", $0)])) } ?? .text("all users"),
+        state.user.map { .link($0.text, request.link("devices", query: [("user", $0.text)])) } ?? .text("all users"),
         .text(state.isEnd ? "end" : "update"),
         .content { $0.jobLink(state.job, to: request.link("jobs", state.job)) },
         .badge(state.phase, state.phase == "waiting" ? .warn : .neutral), .time(state.since, now: request.now),
@@ -72,7 +72,8 @@ struct ActivityView {
         .content { html in
           html.element("code", ["class": request.showsWholeTokens ? "token whole" : "token"], token.name)
         },
-        device.username.map { .link($0, request.link("devices", query: [("user", $0)])) } ?? .text("anonymous"),
+        device.username.map { .link($0.text, request.link("devices", query: [("user", $0.text)])) }
+          ?? .text("anonymous"),
         device.bundleID.map { .code($0) } ?? .text("no app"), .text(device.environment?.rawValue ?? "unknown"),
         device.deviceID.map { .code($0) } ?? .none, device.frequentPushes.map { .text($0 ? "yes" : "no") } ?? .none,
         token.isCurrent.map { .badge($0 ? "shown" : "not yet", $0 ? .good : .warn) } ?? .none,

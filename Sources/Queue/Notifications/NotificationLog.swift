@@ -20,7 +20,8 @@ public struct NotificationLog {
 
   /// Returns the records of a user after `start`: at most `limit`, and at most ``maximumPageBytes``; also those under another form of
   /// the name, as workers of 2.0.0 have written them.
-  public func page(of username: Username, after start: StreamID, limit: Int) async throws(RedisError) -> NotificationPage
+  public func page(of username: Username, after start: StreamID, limit: Int) async throws(RedisError)
+    -> NotificationPage
   {
     let own = try await page(QueueKeys.notifications(username), start, limit)
     guard let form = username.decomposed else { return own }

@@ -28,10 +28,10 @@ struct FleetPagesTests {
   }
 
   private func register(_ user: String, _ token: String, on fixture: DashboardFixture) async throws {
-    let metadata = DeviceMetadata(username: user, platform: .ios, updatedAt: 1, bundleID: "com.a")
+    let metadata = DeviceMetadata(username: Username(user), platform: .ios, updatedAt: 1, bundleID: "com.a")
     let json = String(decoding: metadata.json(), as: UTF8.self)
     _ = try await fixture.run("SET", RegistryKeys.token(entry: token), json)
-    _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(user)), token)
   }
 
   private func addWorker(_ name: String, _ adapt: (inout WorkerReport) -> Void = { _ in }, on fixture: DashboardFixture)

@@ -57,7 +57,7 @@ enum DeviceFileInput {
       try require(DeviceToken.isWellFormed(token.text), "a malformed token is accepted")
       try require(metadata.bundleID.map { BundleID.isWellFormed($0) } ?? true, "a malformed bundle id is accepted")
       try require(
-        metadata.username.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
+        metadata.username.text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control },
         "a username with control characters is accepted")
       try require(metadata.platform == .ios, "a device that is not one of APNs is accepted")
     }

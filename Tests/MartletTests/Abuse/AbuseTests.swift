@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -48,7 +49,8 @@ import TestSupport
       end
       return redis.call('SCARD', KEYS[1])
       """
-    let count = try await fleet.redis("EVAL", script, "1", RegistryKeys.userTokens(user), "\(entries)").integer
+    let count = try await fleet.redis("EVAL", script, "1", RegistryKeys.userTokens(Username(user)), "\(entries)")
+      .integer
     #expect(count == Int64(entries))
   }
 
@@ -65,7 +67,7 @@ import TestSupport
       try await fleet.settled(queue)
     }
     account.expectServed()
-    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(attacker)).integer == 0)
+    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(Username(attacker))).integer == 0)
   }
 
   @Test func `a preflight with thousands of commas does not delay others`() async throws {
@@ -200,7 +202,7 @@ import TestSupport
     }
     account.expectServed()
     // Bad tokens of one user are removed as usual.
-    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(attacker)).integer == 0)
+    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(Username(attacker))).integer == 0)
   }
 
   @Test func `jobs to unknown users leave nothing behind`() async throws {
@@ -234,7 +236,8 @@ import TestSupport
       }
     }
     account.expectServed()
-    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(victim.user)).array?.compactMap(\.string)
+    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(victim.user))).array?.compactMap(
+      \.string)
     #expect(members == [victim.token])
   }
 }

@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Redis
@@ -66,7 +67,7 @@ import TestSupport
   }
 
   private func members(of user: String) async throws -> Set<String> {
-    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string) ?? [])
   }
 
   @Test func `a user is reached on every owned device, and other entries leave the set`() async throws {
@@ -79,7 +80,7 @@ import TestSupport
     try await fleet.register([foreign], to: fleet.unique("bob"))
     try await fleet.redis("SET", RegistryKeys.token(entry: unreadable), "{no JSON")
     for entry in [foreign, unreadable, unknown, "no token \u{1} at all"] {
-      try await fleet.redis("SADD", RegistryKeys.userTokens(user), entry)
+      try await fleet.redis("SADD", RegistryKeys.userTokens(Username(user)), entry)
     }
     try await fleet.gateway.device(stale, #""rule":"unregistered","since":1800000000000"#)
 
@@ -122,7 +123,7 @@ import TestSupport
     let (own, second, foreign) = (fleet.uniqueToken(), fleet.uniqueToken(), fleet.uniqueToken())
     try await fleet.register([own, second], to: user)
     try await fleet.register(foreign, to: other)
-    try await fleet.redis("SADD", RegistryKeys.userTokens(user), foreign)
+    try await fleet.redis("SADD", RegistryKeys.userTokens(Username(user)), foreign)
 
     let reached = try await deliver(to: #"{"user":"\#(user)","token":"\#(own)"}"#)
     #expect(reached.status == "accepted")

@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -99,14 +100,14 @@ import TestSupport
     let (user, token) = (fleet.unique("user"), fleet.uniqueToken())
     let owner = fleet.unique("owner")
     try await fleet.redis("LPUSH", RegistryKeys.token(entry: token), "a list")
-    try await fleet.redis("SADD", RegistryKeys.userTokens(owner), token)
-    try await fleet.redis("SET", RegistryKeys.userTokens(user), "a string")
+    try await fleet.redis("SADD", RegistryKeys.userTokens(Username(owner)), token)
+    try await fleet.redis("SET", RegistryKeys.userTokens(Username(user)), "a string")
     let (first, second) = (fleet.unique("odd"), fleet.unique("odd"))
     try await fleet.enqueue(#"{"id":"\#(first)","to":{"user":"\#(user)"},"title":"x"}"#, on: worker.queue)
     try await fleet.enqueue(#"{"id":"\#(second)","to":{"user":"\#(owner)"},"title":"x"}"#, on: worker.queue)
     #expect(try await fleet.record(second).status == "no_devices")
     _ = try await fleet.record(first, "names the fault") { $0.reason?.contains("WRONGTYPE") == true }
-    try await fleet.redis("DEL", RegistryKeys.userTokens(user))
+    try await fleet.redis("DEL", RegistryKeys.userTokens(Username(user)))
     #expect(try await fleet.record(first).status == "no_devices")
   }
 

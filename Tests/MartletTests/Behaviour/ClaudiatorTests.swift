@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -81,7 +82,7 @@ import TestSupport
     try await eventually("the token is gone") {
       try await fleet.redis("EXISTS", RegistryKeys.token(entry: token)).integer == 0
     }
-    #expect(try await fleet.redis("EXISTS", RegistryKeys.userTokens(user)).integer == 0)
+    #expect(try await fleet.redis("EXISTS", RegistryKeys.userTokens(Username(user))).integer == 0)
   }
 
   @Test func `on 400 the push is skipped and not repeated`() async throws {

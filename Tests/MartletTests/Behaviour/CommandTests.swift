@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 import FleetSupport
 import Foundation

@@ -185,7 +185,7 @@ import TestSupport
     let (mine, other) = (fleet.uniqueToken(), fleet.uniqueToken())
     let name = try await user([mine])
     let stranger = try await user([other])
-    try await fleet.redis("SADD", RegistryKeys.userTokens(name), other)
+    try await fleet.redis("SADD", RegistryKeys.userTokens(Username(name)), other)
     let before = try await explain("--user", name)
     #expect(before.sentences("problem") == ["Device \(other.prefix(8))… belongs to user \(stranger) now."])
     let explanation = try await delivered(#"{"user":"\#(name)"}"#)

@@ -40,7 +40,8 @@ import TestSupport
     #expect(record.reasons == ["Unregistered": 2])
     try await eventually("the old token is gone") { try await !exists(old) }
     #expect(try await exists(new))
-    #expect(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) == [new])
+    #expect(
+      try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string) == [new])
     let shard = RegistryKeys.audience(app, shard: AudienceShard.shard(of: old))
     #expect(try await fleet.redis("ZSCORE", shard, old).isNull)
     try await worker.stop()
@@ -51,7 +52,7 @@ import TestSupport
     let fill = "for i = ARGV[1], ARGV[2] do redis.call('SADD', KEYS[1], string.format('%064x', i)) end"
     for start in stride(from: 1, through: 524_289, by: 65_536) {
       let end = String(min(start + 65_535, 524_289))
-      _ = try await fleet.redis("EVAL", fill, "1", RegistryKeys.userTokens(large), String(start), end)
+      _ = try await fleet.redis("EVAL", fill, "1", RegistryKeys.userTokens(Username(large)), String(start), end)
     }
     try await fleet.register(fleet.uniqueToken(), to: large)
     try await fleet.register(fleet.uniqueToken(), to: user)
@@ -67,14 +68,14 @@ import TestSupport
       let record = try await fleet.record(id)
       #expect(record.status == "accepted" && record.attempts == 1)
     }
-    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(large)).integer == 1)
+    #expect(try await fleet.redis("SCARD", RegistryKeys.userTokens(Username(large))).integer == 1)
     try await worker.stop()
   }
 
   @Test func `a job whose devices cannot be read uses up its attempts, and the next job is delivered`() async throws {
     let (large, user) = (fleet.unique("large"), fleet.unique("user"))
     let token = fleet.uniqueToken()
-    try await fleet.redis("SADD", RegistryKeys.userTokens(large), token)
+    try await fleet.redis("SADD", RegistryKeys.userTokens(Username(large)), token)
     try await fleet.redis("SETRANGE", RegistryKeys.token(entry: token), "70000000", "x")
     try await fleet.register(fleet.uniqueToken(), to: user)
     let worker = try await fleet.worker(["MARTLET_MAX_ATTEMPTS": "1"])
@@ -143,7 +144,7 @@ import TestSupport
     let worker = try await fleet.worker()
     try await refuse(tokens, of: { _ in mallory }, worker)
     try await eventually("all are removed") {
-      try await fleet.redis("SCARD", RegistryKeys.userTokens(mallory)).integer == 0
+      try await fleet.redis("SCARD", RegistryKeys.userTokens(Username(mallory))).integer == 0
     }
     #expect(!worker.process.lines.contains { $0.contains("most tokens look invalid") || $0.contains("route paused") })
     let id = fleet.unique("good")
@@ -169,7 +170,7 @@ import TestSupport
 
   @Test func `a 410 with a future timestamp removes the token, unless it was registered since the push`() async throws {
     let (user, token) = (fleet.unique("alice"), fleet.uniqueToken())
-    let device = Device(token: DeviceToken(token), username: user, updatedAt: 1_700_000_000_000)
+    let device = Device(token: DeviceToken(token), username: Username(user), updatedAt: 1_700_000_000_000)
     let since = Int64(Date().timeIntervalSince1970 * 1000) + 86_400_000
     #expect(device.latestStale(since) == device.updatedAt)
     #expect(device.latestStale(nil) == device.updatedAt)

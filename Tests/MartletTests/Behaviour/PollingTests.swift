@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -210,7 +211,8 @@ import TestSupport
     try await fleet.register([fleet.uniqueToken()], to: owner, platform: "android")
     for (user, isKept) in [(invited, true), (owner, true), (fleet.unique("nobody"), false)] {
       _ = try await deliver(#""user":"\#(user)""#, on: worker)
-      #expect(try await fleet.redis("EXISTS", QueueKeys.notifications(user)) == .integer(isKept ? 1 : 0), "\(user)")
+      #expect(
+        try await fleet.redis("EXISTS", QueueKeys.notifications(Username(user))) == .integer(isKept ? 1 : 0), "\(user)")
     }
     try await worker.stop()
   }
@@ -226,7 +228,7 @@ import TestSupport
   }
 
   private func records(of user: String) async throws -> [Found] {
-    try await records(in: QueueKeys.notifications(user))
+    try await records(in: QueueKeys.notifications(Username(user)))
   }
 
   private func records(in stream: String) async throws -> [Found] {
@@ -282,7 +284,7 @@ import TestSupport
     try await fleet.pipelined(owned) { user, tokens in
       tokens.flatMap { token in
         [
-          RedisCommand("SADD", RegistryKeys.userTokens(user), token),
+          RedisCommand("SADD", RegistryKeys.userTokens(Username(user)), token),
           RedisCommand(
             "SET", RegistryKeys.token(entry: token),
             #"{"username":"\#(user)","platform":"ios","updatedAt":1700000000000,"bundleId":"\#(app)"}"#),

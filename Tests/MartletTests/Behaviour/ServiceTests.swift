@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -22,14 +23,14 @@ import TestSupport
     let worker = try await fleet.worker(isPollingOnly: true)
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
     #expect(try await fleet.record(id).status == "unsent")
-    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(user), "-", "+").array ?? []
+    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(Username(user)), "-", "+").array ?? []
     #expect(stream.count == 1)
     let fields = try #require(stream.first?.array?.last?.array)
     let record = String(decoding: fields.compactMap(\.bytes).last ?? [], as: UTF8.self)
     #expect(record.contains("\"id\":\"\(id)\""))
     #expect(record.contains("\"status\":\"unsent\""))
     #expect(record.contains("\"title\":\"Hello\""))
-    #expect(try await fleet.redis("TTL", QueueKeys.notifications(user)).integer ?? 0 > 29 * 86_400)
+    #expect(try await fleet.redis("TTL", QueueKeys.notifications(Username(user))).integer ?? 0 > 29 * 86_400)
     #expect(worker.process.lines.filter { $0.contains("polling-only mode") }.count == 1)
     #expect(try await fleet.gateway.ledger().received == 0)
     #expect(try await worker.stop() == 0)
@@ -45,7 +46,7 @@ import TestSupport
       let worker = try await fleet.worker(["MARTLET_NOTIFICATION_LOG": choice], isPollingOnly: isPollingOnly)
       try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"title":"Hello"}"#, on: worker.queue)
       #expect(try await fleet.record(id).status == (isPollingOnly ? "unsent" : "accepted"))
-      #expect(try await fleet.redis("XLEN", QueueKeys.notifications(user)).integer == Int64(expected))
+      #expect(try await fleet.redis("XLEN", QueueKeys.notifications(Username(user))).integer == Int64(expected))
       try await worker.stop()
     }
   }
@@ -57,7 +58,7 @@ import TestSupport
     let body = String(repeating: "x", count: 5000)
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(user)"},"body":"\#(body)"}"#, on: worker.queue)
     #expect(try await fleet.record(id).status == "dead")
-    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(user), "-", "+").array ?? []
+    let stream = try await fleet.redis("XRANGE", QueueKeys.notifications(Username(user)), "-", "+").array ?? []
     let fields = try #require(stream.first?.array?.last?.array)
     let record = String(decoding: fields.compactMap(\.bytes).last ?? [], as: UTF8.self)
     #expect(record.contains(body))

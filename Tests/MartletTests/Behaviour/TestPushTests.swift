@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Foundation
 import Jobs
@@ -27,7 +28,7 @@ import TestSupport
   }
 
   private func members(_ user: String) async throws -> Set<String> {
-    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string) ?? [])
   }
 
   @Test(arguments: ["sidecar", "all"])

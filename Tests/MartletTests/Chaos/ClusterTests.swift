@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Glibc
 import Redis
@@ -51,7 +52,7 @@ import TestSupport
       let jobs = users.map { #"{"id":"\#($0)-\#(round)","to":{"user":"\#($0)"},"title":"x"}"# }
       try await fleet.enqueue(jobs.map { Array($0.utf8) }, on: queue)
       for user in users.prefix(6) {
-        try await cluster.move(slot: HashSlot.of(RegistryKeys.userTokens(user)), to: target)
+        try await cluster.move(slot: HashSlot.of(RegistryKeys.userTokens(Username(user))), to: target)
         try await cluster.move(slot: HashSlot.of(RegistryKeys.token(entry: tokens[user] ?? "")), to: target)
       }
       try await fleet.settled(queue)

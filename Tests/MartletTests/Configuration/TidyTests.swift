@@ -69,6 +69,47 @@ struct TidyTests {
     }
   }
 
+  /// Where a `String` is the key of a dictionary or a set: all are names of Martlet's own, or texts whose form excludes other
+  /// characters than ASCII, as ids, bundle ids and tokens, or names of users in their one form.
+  private static let textKeys: Set<String> = [
+    "ActivityFacts.swift", "ActivityRequest.swift", "ActivityState.swift", "AppBinding.swift", "AppInstruments.swift",
+    "AppLanes.swift",
+    "AppShare.swift", "BackupSpool.swift", "BackupStream.swift", "Broadcasts.swift", "CSVReader.swift",
+    "ChannelEntry.swift", "Channels.swift", "CounterBatch.swift", "CounterNames.swift", "DeviceSurvey.swift",
+    "GorushStatistics.swift", "HeartbeatReader.swift", "JSONObject.swift", "JobReader.swift", "KnownDevices.swift",
+    "LastUses.swift", "LiveActivitiesPart.swift", "MatrixApps.swift", "MatrixFile.swift", "Migration.swift",
+    "OriginPolicy.swift", "PolicyBook.swift", "PolicyFile.swift", "Preflight.swift", "QueueNumbers.swift",
+    "QueueWarnings.swift", "Registry+Export.swift", "Registry+Import.swift", "RemovalTally.swift", "SendWindow.swift",
+    "Steering.swift", "StepRunner.swift", "ToneText.swift", "WorkerConfiguration.swift", "WorkerReporter.swift",
+    "WorkerService.swift",
+  ]
+
+  /// Swift calls two texts equal that are two keys of Redis.
+  @Test func `a text from outside is no key of a dictionary as a String`() throws {
+    let folders = [
+      "Backup", "Credentials", "Events", "JSON", "Jobs", "Parts", "Queue", "Registry", "Sidecar", "Worker",
+    ]
+    for (path, text) in try Self.files(in: folders.map { "Sources/\($0)" }, ".swift") where !path.contains("/Tests/") {
+      guard text.contains(/\[String: |\bSet<String>|Dictionary<String|KeyedMutex<String/) else { continue }
+      let file = path.split(separator: "/").last.map { String($0) } ?? ""
+      #expect(Self.textKeys.contains(file), "\(path): use Username or ExactText, or say here why the text is ASCII")
+    }
+  }
+
+  /// A record, an answer and a table of somebody else's have texts.
+  private static let namesInText: Set<String> = [
+    "Event+Results.swift", "ImportClaim.swift", "UserGate.swift", "ForeignDevice.swift", "Event.swift",
+  ]
+
+  @Test func `the name of a user is a Username where it is stored, compared or looked up`() throws {
+    for (path, text) in try Self.files(in: ["Sources"], ".swift")
+    where !path.contains("/Tests/") && !path.contains("Sources/Simulator/") && !path.contains("Sources/Redis/") {
+      let file = path.split(separator: "/").last.map { String($0) } ?? ""
+      let found = text.matches(of: /\b(?:user|users|username|owner|owners|previousOwner|newOwner)\??: \[?String\b.*/)
+      #expect(found.isEmpty || Self.namesInText.contains(file), "\(path): \(found.map(\.0))")
+    }
+  }
+
   @Test func `no file has over 600 lines, but those with the scripts of a module`() throws {
     let texts = try Self.files(in: ["Sources", "Tests", "Tools"], ".swift")
     let long = texts.filter { !$0.key.hasSuffix("Scripts.swift") && $0.value.count { $0 == "\n" } > Self.maximumLines }

@@ -193,7 +193,7 @@ import TestSupport
   private func devicesOfMany() -> [Device] {
     (0..<30).map { number in
       Device(
-        token: DeviceToken(two.fleet.uniqueToken()), username: two.fleet.unique("owner\(number)"),
+        token: DeviceToken(two.fleet.uniqueToken()), username: Username(two.fleet.unique("owner\(number)")),
         bundleID: TwoEnvironments.app,
         updatedAt: 1_700_000_000_000, kind: .app)
     }
@@ -223,7 +223,7 @@ import TestSupport
     try await two.refuse(gone, in: .production, .sandbox)
     func device(_ token: String, _ kind: DeviceKind = .app) -> Device {
       Device(
-        token: DeviceToken(token), username: user, bundleID: "com.example.demo", updatedAt: 1_700_000_000_000,
+        token: DeviceToken(token), username: Username(user), bundleID: "com.example.demo", updatedAt: 1_700_000_000_000,
         kind: kind)
     }
     let (report, _) = try await testPush([device(token), device(gone), device(two.fleet.uniqueToken(), .voip)])

@@ -50,7 +50,7 @@ struct NameFormTests {
     let metadata =
       #"{"username":"\#(user)","platform":"ios","updatedAt":\#(time),"bundleId":"com.example.app","createdAt":1}"#
     try await fleet.redis("SET", RegistryKeys.token(entry: entry), metadata)
-    try await fleet.redis("SADD", RegistryKeys.userTokens(user), entry)
+    try await fleet.redis("SADD", "push:user:\(user):tokens", entry)
   }
 
   private func store(_ fleet: Fleet) async throws -> Stored {
@@ -64,7 +64,7 @@ struct NameFormTests {
       #"{"username":"\#(stored.decomposed)","platform":"ios","updatedAt":6,"bundleId":"com.example.app","#
       + #""createdAt":6,"kind":"activity","activity":"\#(stored.activity)"}"#
     try await fleet.redis("SET", RegistryKeys.token(entry: stored.activityToken), metadata, "EX", "40000")
-    try await fleet.redis("SADD", RegistryKeys.userTokens(stored.decomposed), stored.activityToken)
+    try await fleet.redis("SADD", "push:user:\(stored.decomposed):tokens", stored.activityToken)
     try await fleet.redis("HSET", RegistryKeys.activityTokens(stored.activity), stored.activityToken, metadata)
     for (form, secret) in zip(stored.forms, Self.secrets) {
       let digest = Credential.digest(of: form + secret)
@@ -79,7 +79,7 @@ struct NameFormTests {
 
   /// What each set has, and whose the tokens in it are; the names as bytes, as texts of both forms are equal.
   private func isOneUser(_ stored: Stored, _ fleet: Fleet) async throws -> Bool {
-    let key = RegistryKeys.userTokens(stored.composed)
+    let key = "push:user:\(stored.composed):tokens"
     let members = try await fleet.redis("SMEMBERS", key).array?.compactMap(\.string) ?? []
     guard Set(members) == stored.phones.union([stored.activityToken]),
       try await fleet.redis("EXISTS", "push:user:\(stored.decomposed):tokens").integer == 0

@@ -1,3 +1,4 @@
+import PushModel
 import FleetSupport
 import Redis
 import Registry
@@ -10,7 +11,7 @@ struct TokenFormTests {
   private func store(_ entry: String, of user: String, at time: Int64, _ fleet: Fleet) async throws {
     let metadata = #"{"username":"\#(user)","platform":"ios","updatedAt":\#(time)}"#
     _ = try await fleet.redis("SET", RegistryKeys.token(entry: entry), metadata)
-    _ = try await fleet.redis("SADD", RegistryKeys.userTokens(user), entry)
+    _ = try await fleet.redis("SADD", RegistryKeys.userTokens(Username(user)), entry)
   }
 
   @Test func `a device gets a job once, whichever form of its token is stored`() async throws {
@@ -26,7 +27,7 @@ struct TokenFormTests {
     let record = try await fleet.record(id)
     #expect(record.accepted == 2)
     #expect(Set(record.results.map(\.token)) == [single, both])
-    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string)
+    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string)
     #expect(Set(members ?? []) == [single, both])
     #expect(try await fleet.gateway.ledger().distinct == 2)
     #expect(try await worker.stop() == 0)
@@ -52,7 +53,7 @@ struct TokenFormTests {
     try await store(token.uppercased(), of: bob, at: 2, fleet)
     let worker = try await fleet.worker()
     try await eventually("the device is bob's") {
-      try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(bob)).array?.map(\.string) == [token]
+      try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(bob))).array?.map(\.string) == [token]
     }
     let id = fleet.unique("to-alice")
     try await fleet.enqueue(#"{"id":"\#(id)","to":{"user":"\#(alice)"},"title":"Private"}"#, on: worker.queue)

@@ -41,7 +41,7 @@ struct TrueDevice: Sendable {
 
   var metadata: DeviceMetadata {
     DeviceMetadata(
-      username: user, platform: .ios, updatedAt: 1_700_000_000_000, bundleID: bundleID,
+      username: Username(user), platform: .ios, updatedAt: 1_700_000_000_000, bundleID: bundleID,
       environment: registeredEnvironment, kind: kind)
   }
 

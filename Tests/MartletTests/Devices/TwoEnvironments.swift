@@ -70,7 +70,7 @@ final class TwoEnvironments: Sendable {
   /// Writes a device as a registration does. `members` are further JSON members of the metadata.
   func register(_ token: String, to user: String, _ members: String = "") async throws {
     let metadata = #"{"username":"\#(user)","platform":"ios","updatedAt":1700000000000\#(members)}"#
-    try await fleet.redis("SADD", RegistryKeys.userTokens(user), token)
+    try await fleet.redis("SADD", RegistryKeys.userTokens(Username(user)), token)
     try await fleet.redis("SET", RegistryKeys.token(entry: token), metadata)
   }
 

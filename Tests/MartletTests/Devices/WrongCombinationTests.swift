@@ -82,7 +82,7 @@ import TestSupport
     try await fleet.pipelined(population) { device in
       let shard = AudienceShard.shard(of: device.token)
       return [
-        RedisCommand("SADD", RegistryKeys.userTokens(device.user), device.token),
+        RedisCommand("SADD", RegistryKeys.userTokens(Username(device.user)), device.token),
         RedisCommand("SET", RegistryKeys.token(entry: device.token)).with(device.metadata.json()),
         RedisCommand("ZADD", RegistryKeys.audience(device.bundleID, shard: shard), "0", device.token),
       ]
@@ -111,7 +111,8 @@ import TestSupport
   private func expectNoneMissing(_ population: [TrueDevice], _ time: Comment) async throws {
     var missing: [String] = []
     for device in population where device.life == .live {
-      let isOwned = try await fleet.redis("SISMEMBER", RegistryKeys.userTokens(device.user), device.token).integer == 1
+      let isOwned =
+        try await fleet.redis("SISMEMBER", RegistryKeys.userTokens(Username(device.user)), device.token).integer == 1
       if try await !isRegistered(device) || !isOwned { missing.append("\(device)") }
     }
     #expect(missing == [], time)

@@ -1,3 +1,4 @@
+import PushModel
 import Jobs
 import Testing
 

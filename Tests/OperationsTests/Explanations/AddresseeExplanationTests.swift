@@ -32,7 +32,7 @@ struct AddresseeExplanationTests {
     _ app: String? = "com.a", platform: Platform = .ios, owner: String = "alice", updatedAt: Int64 = now - 5000
   ) -> DeviceFacts {
     let metadata = DeviceMetadata(
-      username: owner, platform: platform, updatedAt: updatedAt, bundleID: app, environment: .production)
+      username: Username(owner), platform: platform, updatedAt: updatedAt, bundleID: app, environment: .production)
     return DeviceFacts(token: Self.token, metadata: metadata)
   }
 
@@ -178,7 +178,7 @@ struct AddresseeExplanationTests {
         + "it was registered under no user and no app.")
   }
 
-  @Test func `a device that is registered was not removed, whatever a note says`() {
+  @Test func `a device that is registered was not removed, also if a note says so`() {
     var facts = facts(.user("alice"), [device()])
     facts.removal = refusal("Unregistered", 410)
     facts.removal?.token = DeviceToken(Self.token)

@@ -60,13 +60,13 @@ struct ProcessesTests {
         // Who loses too often throws; only the state counts.
         group.addTask {
           switch number % 5 {
-          case 0, 1: _ = try? await fixture.register(token, user, app: app, now: now)
+          case 0, 1: _ = try? await fixture.register(token, Username(user), app: app, now: now)
           case 2:
             _ = try? await fixture.registry.replace(
-              token: DeviceToken(token), with: DeviceToken(tokens[number % 3]), of: user, now: now)
-          case 3: _ = try? await fixture.registry.unregister(token: DeviceToken(token), username: user)
+              token: DeviceToken(token), with: DeviceToken(tokens[number % 3]), of: Username(user), now: now)
+          case 3: _ = try? await fixture.registry.unregister(token: DeviceToken(token), username: Username(user))
           default:
-            let stale = StaleDevice(token: DeviceToken(token), owner: user, bundleID: app, notAfter: now)
+            let stale = StaleDevice(token: DeviceToken(token), owner: Username(user), bundleID: app, notAfter: now)
             _ = try? await fixture.removeStale(stale)
           }
         }
@@ -75,7 +75,7 @@ struct ProcessesTests {
     for token in tokens {
       let metadata = try await fixtures[0].metadata(token)
       for user in users {
-        #expect(try await fixtures[0].members(user).contains(token) == (metadata?.username == user))
+        #expect(try await fixtures[0].members(Username(user)).contains(token) == (metadata?.username.text == user))
       }
       for app in apps {
         #expect(try await fixtures[0].audience(app, of: token) == (metadata?.bundleID == app))

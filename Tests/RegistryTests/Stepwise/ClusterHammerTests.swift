@@ -13,7 +13,7 @@ import Testing
 @EventLoop
 @Suite(.serialized) struct ClusterHammerTests {
   private static let cluster = Task { try await RedisCluster(replicas: 0) }
-  private static let users = HardNames.users(6).suffix(2).map(\.form)
+  private static let users = HardNames.users(6).suffix(2).map { Username($0.form) }
   private static let apps = ["com.hammer.x", "com.hammer.y"]
 
   private func registry(on cluster: RedisCluster) async throws -> Registry {
@@ -33,7 +33,7 @@ import Testing
       switch choice {
       case 0...3:
         let registration = Registration(
-          token: DeviceToken(token), username: choice == 3 ? "" : user, platform: .ios, bundleID: app, now: now)
+          token: DeviceToken(token), username: choice == 3 ? .nobody : user, platform: .ios, bundleID: app, now: now)
         do {
           try await registry.register(registration)
         } catch {
@@ -79,7 +79,7 @@ import Testing
         let key = set.key(of: token)
         let isMember =
           switch set {
-          case .user: try await registry.connection.send(RedisCommand("SISMEMBER", key, token)).integer == 1
+          case .user, .userForm: try await registry.connection.send(RedisCommand("SISMEMBER", key, token)).integer == 1
           case .audience: try await registry.connection.send(RedisCommand("ZSCORE", key, token)) != .null
           case .activity: try await registry.connection.send(RedisCommand("HEXISTS", key, token)).integer == 1
           }

@@ -43,32 +43,32 @@ struct EqualWaysTests {
     case 0...4:
       let name = choice == 4 ? "" : user
       let registration = Registration(
-        token: DeviceToken(token), username: name, platform: .ios,
+        token: DeviceToken(token), username: Username(name), platform: .ios,
         bundleID: app ?? (choice == 4 ? "\(Self.apps[0]).\(seed)" : nil),
         isBundleAssumed: isAssumed, now: now)
       return "register \(try await registry.register(registration))"
     case 5:
       return
-        "replace \(String(describing: try await registry.replace(token: DeviceToken(token), with: DeviceToken(other), of: user, now: now)))"
+        "replace \(String(describing: try await registry.replace(token: DeviceToken(token), with: DeviceToken(other), of: Username(user), now: now)))"
     case 6: return "forget \(try await registry.forget(token: DeviceToken(token)))"
-    case 7: return "unregister \(try await registry.unregister(token: DeviceToken(token), username: user))"
-    case 8 where isAssumed: return "all \(try await registry.unregisterAll(username: user))"
+    case 7: return "unregister \(try await registry.unregister(token: DeviceToken(token), username: Username(user)))"
+    case 8 where isAssumed: return "all \(try await registry.unregisterAll(username: Username(user)))"
     case 8, 9:
       let known = try await fixture.metadata(token)?.bundleID
-      let stale = StaleDevice(token: DeviceToken(token), owner: user, bundleID: known, notAfter: before)
+      let stale = StaleDevice(token: DeviceToken(token), owner: Username(user), bundleID: known, notAfter: before)
       return "stale \(try await fixture.removeStale(stale))"
     case 10:
       let known = try await fixture.metadata(token)
       // Equally new, of the same owner, and perhaps the first to name an app.
       let isEqual = isAssumed && known?.username.isEmpty == false
       let metadata = DeviceMetadata(
-        username: isEqual ? known?.username ?? user : user, platform: .ios,
+        username: isEqual ? known?.username ?? Username(user) : Username(user), platform: .ios,
         updatedAt: isEqual ? known?.updatedAt ?? before : before, bundleID: app)
       return "restore \(try await registry.restore([.device(token: DeviceToken(token), metadata)]))"
     default:
-      _ = try await fixture.run("SADD", RegistryKeys.userTokens(user), token)
-      let removals = await fixture.resolve([.user(user)])[0].removals
-      return "clean \(try await fixture.clean(user: user, removals))"
+      _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(user)), token)
+      let removals = await fixture.resolve([.user(Username(user))])[0].removals
+      return "clean \(try await fixture.clean(user: Username(user), removals))"
     }
   }
 

@@ -22,7 +22,7 @@ struct EventCrashTests {
   private func register(
     _ token: String, _ user: String, _ fixture: Fixture, until isLast: (Step) -> Bool
   ) async throws {
-    let registration = Registration(token: DeviceToken(token), username: user, platform: .ios, now: 1000)
+    let registration = Registration(token: DeviceToken(token), username: Username(user), platform: .ios, now: 1000)
     var change = StepwiseChange(token, .register(registration), maximumDevices: 10, makesEvents: true, nonce: 1)
     let steps = try #require(fixture.cluster).steps
     var replies: [StepReply] = []

@@ -26,7 +26,8 @@ struct InterleavingTests {
   ]
 
   private static func register(_ user: String, app: String, at now: Int64) -> DeviceOperation {
-    .register(Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: now))
+    .register(
+      Registration(token: DeviceToken(token), username: Username(user), platform: .ios, bundleID: app, now: now))
   }
 
   @Test(arguments: InterleavingTests.operations.indices)

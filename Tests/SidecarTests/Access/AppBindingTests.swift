@@ -62,8 +62,8 @@ struct AppBindingTests {
     let (client, headers) = try await client(apps: ["a"])
     let user = client.unique("alice")
     let (own, foreign, free) = (client.token("own"), client.token("foreign"), client.token("free"))
-    try await client.register(own, user, app: client.app("a"))
-    try await client.register(foreign, user, app: client.app("b"))
+    try await client.register(own, Username(user), app: client.app("a"))
+    try await client.register(foreign, Username(user), app: client.app("b"))
     let before = try await client.metadata(foreign)
     let take = device(foreign, client.unique("mallory"), app: client.app("a"))
     try await client.send("POST", "/devices", take, headers).isError(403, "Forbidden")
@@ -85,15 +85,15 @@ struct AppBindingTests {
     let (client, headers) = try await client(apps: ["b"])
     let user = client.unique("alice")
     let own = client.token("own")
-    try await client.register(own, user, app: client.app("a"))
+    try await client.register(own, Username(user), app: client.app("a"))
     let others = (0...Registry.defaultMaximumDevices).map { client.token("other-\($0)") }
     for token in others {
       #expect(try await client.send("POST", "/devices", device(token, user), headers).status == 201)
     }
-    #expect(try await client.metadata(own)?.username == user)
+    #expect(try await client.metadata(own)?.username.text == user)
     // The app's own oldest device has made room.
     #expect(try await client.metadata(others[0]) == nil)
-    #expect(try await client.metadata(others[1])?.username == user)
+    #expect(try await client.metadata(others[1])?.username.text == user)
     let answer = try await client.send("GET", "/devices?userId=\(user)&limit=100", nil, headers)
     #expect(answer.json?["devices"]?.array?.count == Registry.defaultMaximumDevices)
     await client.stop()
@@ -104,7 +104,7 @@ struct AppBindingTests {
     let user = client.unique("alice")
     let tokens = (0..<20).map { client.token("\($0)") }
     for (number, token) in tokens.enumerated() {
-      try await client.register(token, user, app: client.app(number % 3 == 0 ? "a" : "b"))
+      try await client.register(token, Username(user), app: client.app(number % 3 == 0 ? "a" : "b"))
     }
     let own = Set(tokens.enumerated().filter { $0.offset % 3 == 0 }.map(\.element))
     var (found, next): ([String], String?) = ([], "")
@@ -157,7 +157,7 @@ struct AppBindingTests {
 
   private func register(_ token: String, _ name: String, _ app: String, _ fixture: SidecarFixture) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: DeviceToken(token), username: name, platform: .ios, bundleID: app, now: 1000))
+      Registration(token: DeviceToken(token), username: Username(name), platform: .ios, bundleID: app, now: 1000))
   }
 
   @Test func `a bound user registers devices for its app, and takes none of another`() async throws {
@@ -195,7 +195,7 @@ struct AppBindingTests {
     #expect(one.status == 200 && one["removed"] == 0)
     let all = try await fixture.push("unregister", headers)
     #expect(all["removed"] == 1 && all["metadataRemoved"] == 1 && all["removedUserTokenSet"] == 0)
-    #expect(try await fixture.members(name) == [foreign])
+    #expect(try await fixture.members(Username(name)) == [foreign])
     let unbound = try await fixture.user(name)
     #expect(try await fixture.push("unregister", unbound)["removed"] == 1)
     await fixture.sidecar.stop(grace: .seconds(1))

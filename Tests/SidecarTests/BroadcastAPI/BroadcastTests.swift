@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 import Foundation
 import HTTPServer
@@ -57,15 +58,16 @@ struct BroadcastTests {
   @Test func `a device that has an owner is left as it is`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("owned"), client.unique("owner"))
-    try await client.register(token, user, app: client.app("before"), platform: .android, now: 1000)
+    try await client.register(token, Username(user), app: client.app("before"), platform: .android, now: 1000)
     let answer = try await client.send(
       "POST", "/newtoken", #"{"token":"\#(token)","bundleId":"\#(client.app("after"))"}"#)
     #expect(answer.status == 200)
     #expect(
       try await client.metadata(token)
         == DeviceMetadata(
-          username: user, platform: .android, updatedAt: 1000, bundleID: client.app("before"), createdAt: 1000))
-    #expect(try await client.devices(of: user) == [token])
+          username: Username(user), platform: .android, updatedAt: 1000, bundleID: client.app("before"), createdAt: 1000
+        ))
+    #expect(try await client.devices(of: Username(user)) == [token])
     #expect(try await client.isAudience(client.app("before"), token))
     #expect(try await !client.isAudience(client.app("after"), token))
     await client.stop()

@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 import Registry
 import Sidecar
@@ -16,7 +17,7 @@ struct DevicesBadInputTests {
   func `a body that is not a JSON object changes nothing`(method: String) async throws {
     let client = try await APIClient()
     let (token, new, user) = (client.token("body"), client.token("new"), client.unique("body"))
-    try await client.register(token, user)
+    try await client.register(token, Username(user))
     let before = try await client.metadata(token)
     let good =
       method == "POST"
@@ -27,7 +28,7 @@ struct DevicesBadInputTests {
       answer.isError(400, "Invalid JSON in request body")
       answer.isCrossOrigin()
       #expect(answer.body.utf8.count < 400, "\(what)")
-      #expect(try await client.devices(of: user) == [token], "\(what)")
+      #expect(try await client.devices(of: Username(user)) == [token], "\(what)")
     }
     #expect(try await client.metadata(token) == before)
     #expect(try await client.metadata(new) == nil)
@@ -63,8 +64,8 @@ struct DevicesBadInputTests {
       "POST", "/devices", "{\(fields([("deviceToken", token), ("userId", user)]))}")
     answer.isError(400, "Invalid userId")
     #expect(try await client.metadata(token) == nil)
-    try await client.register(token, user)
-    #expect(try await client.devices(of: user) == [token])
+    try await client.register(token, Username(user))
+    #expect(try await client.devices(of: Username(user)) == [token])
     await client.stop()
   }
 
@@ -96,7 +97,7 @@ struct DevicesBadInputTests {
   @Test func `a token that is not 64 hexadecimal digits is refused with the text of the document`() async throws {
     let client = try await APIClient()
     let (own, user) = (client.token("own"), client.unique("format"))
-    try await client.register(own, user)
+    try await client.register(own, Username(user))
     let before = try await client.metadata(own)
     for bad in Self.badTokens + [nil] {
       func field(_ name: String) -> String { bad.map { ",\"\(name)\":\($0)" } ?? "" }
@@ -113,14 +114,14 @@ struct DevicesBadInputTests {
       }
     }
     #expect(try await client.metadata(own) == before)
-    #expect(try await client.devices(of: user) == [own])
+    #expect(try await client.devices(of: Username(user)) == [own])
     await client.stop()
   }
 
   @Test func `a parameter is decoded once, and must be a token`() async throws {
     let client = try await APIClient()
     let (own, user) = (client.token("own"), client.unique("parameter"))
-    try await client.register(own, user)
+    try await client.register(own, Username(user))
     let parameters = [
       "", "abc", "..", ".", "%2e%2e", "%2F", "..%2F\(own)", "%2F\(own)", "\(own)%2F", "%5C\(own)", "\(own)%00",
       "\(own)%", "\(own)%4", "%zz\(own)", "%ff\(own)", "+\(own.dropFirst())", "\(own)0", "*", "%25\(own)",
@@ -135,7 +136,7 @@ struct DevicesBadInputTests {
     for path in ["/devices/../devices/\(own)", "/devices/x/\(own)", "/v1/v1/devices/\(own)", "//devices/\(own)"] {
       try await client.send("DELETE", path).isError(404, "Not found")
     }
-    #expect(try await client.devices(of: user) == [own])
+    #expect(try await client.devices(of: Username(user)) == [own])
     #expect(try await client.metadata(own) != nil)
     await client.stop()
   }

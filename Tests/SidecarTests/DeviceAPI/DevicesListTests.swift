@@ -34,8 +34,8 @@ struct DevicesListTests {
   @Test func `a device is listed with all members of the document`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("listed"), client.unique("listed"))
-    try await client.register(token, user, app: client.app("listed"), now: 1_701_424_800_000)
-    try await client.register(token, user, now: 1_701_424_800_250)
+    try await client.register(token, Username(user), app: client.app("listed"), now: 1_701_424_800_000)
+    try await client.register(token, Username(user), now: 1_701_424_800_250)
     let answer = try await client.send("GET", "/v1/devices?userId=%20\(user.uppercased())+")
     #expect(answer.status == 200)
     answer.isCrossOrigin()
@@ -71,7 +71,7 @@ struct DevicesListTests {
     let client = try await APIClient()
     let user = client.unique("pages")
     let all = (0..<25).map { client.token("page-\($0)") }
-    for token in all { try await client.register(token, user) }
+    for token in all { try await client.register(token, Username(user)) }
     for path in ["?userId=\(user)", "?userId=\(user)&limit=&nextToken="] {
       #expect(tokens(try await client.send("GET", "/devices\(path)")) == Array(all.sorted().prefix(10)))
     }
@@ -87,14 +87,14 @@ struct DevicesListTests {
     let client = try await APIClient()
     let user = client.unique("moving")
     let all = (0..<12).map { client.token("moving-\($0)") }.sorted()
-    for token in all { try await client.register(token, user) }
+    for token in all { try await client.register(token, Username(user)) }
     var isFirst = true
     let pages = try await read(client, user, limit: 4) {
       guard isFirst else { return }
       isFirst = false
       // The first and the last device of the page go, and a new one comes before them.
       for token in [all[0], all[3]] { _ = try await client.fixture.backend.registry.forget(token: DeviceToken(token)) }
-      try await client.register(String(repeating: "0", count: 64), user)
+      try await client.register(String(repeating: "0", count: 64), Username(user))
     }
     #expect(pages.flatMap { $0 } == all)
     await client.stop()
@@ -106,31 +106,31 @@ struct DevicesListTests {
     let client = try await APIClient()
     let (user, other) = (client.unique("mixed"), client.unique("other"))
     let own = [client.token("own"), "Android:\(client.unique("fcm"))"].sorted()
-    for token in own { try await client.register(token, user, platform: token == own[0] ? .android : .ios) }
+    for token in own { try await client.register(token, Username(user), platform: token == own[0] ? .android : .ios) }
     let foreign = client.token("foreign")
-    try await client.register(foreign, other)
+    try await client.register(foreign, Username(other))
     try await client.register(client.token("free"), "", app: client.app("free"))
     for entry in [foreign, client.token("gone"), client.token("free"), "no token"] {
-      _ = try await client.fixture.run("SADD", RegistryKeys.userTokens(user), entry)
+      _ = try await client.fixture.run("SADD", RegistryKeys.userTokens(Username(user)), entry)
     }
     let pages = try await read(client, user, limit: 1)
     #expect(pages == own.map { [$0] })
     try await eventuallyClean(client, user, own)
-    #expect(try await client.devices(of: other) == [foreign])
+    #expect(try await client.devices(of: Username(other)) == [foreign])
     await client.stop()
   }
 
   private func eventuallyClean(_ client: APIClient, _ user: String, _ own: [String]) async throws {
     // The answer to a later command arrives after the cleanup.
     _ = try await client.send("GET", "/devices?userId=\(user)&limit=100")
-    #expect(try await client.devices(of: user) == Set(own))
+    #expect(try await client.devices(of: Username(user)) == Set(own))
   }
 
   @Test func `a nextToken of another user or a malformed one is refused`() async throws {
     let client = try await APIClient()
     let (user, other) = (client.unique("honest"), client.unique("forger"))
     for index in 0..<3 {
-      for user in [user, other] { try await client.register(client.token("\(user)-\(index)"), user) }
+      for user in [user, other] { try await client.register(client.token("\(user)-\(index)"), Username(user)) }
     }
     let answer = try await client.send("GET", "/devices?userId=\(other)&limit=1")
     let foreign = try #require(answer.json?["nextToken"]?.string)

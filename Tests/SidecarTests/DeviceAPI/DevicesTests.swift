@@ -33,10 +33,10 @@ struct DevicesTests {
     let date = try #require(answer.json?["registrationDate"]?.string)
     #expect(date.wholeMatch(of: Self.date) != nil)
     let metadata = try #require(try await client.metadata(token))
-    #expect(metadata.username == client.unique("user"))
+    #expect(metadata.username.text == client.unique("user"))
     #expect(metadata.bundleID == app)
     #expect(metadata.platform == .ios)
-    #expect(try await client.devices(of: client.unique("user")) == [token])
+    #expect(try await client.devices(of: Username(client.unique("user"))) == [token])
     #expect(try await client.isAudience(app, token))
     await client.stop()
   }
@@ -48,22 +48,22 @@ struct DevicesTests {
       let answer = try await client.send("POST", "/devices", body(("deviceToken", spelling), ("userId", user)))
       #expect(answer.status == 201)
     }
-    #expect(try await client.devices(of: user) == [token])
+    #expect(try await client.devices(of: Username(user)) == [token])
     await client.stop()
   }
 
   @Test func `a second registration keeps the date, and another user's transfers the device`() async throws {
     let client = try await APIClient()
     let (token, user, other) = (client.token("again"), client.unique("first"), client.unique("second"))
-    try await client.register(token, user, app: client.app("again"), now: 1_701_424_800_000)
+    try await client.register(token, Username(user), app: client.app("again"), now: 1_701_424_800_000)
     let again = try await client.send("POST", "/devices", body(("deviceToken", token), ("userId", user)))
     #expect(again.status == 201)
     #expect(again.json?["registrationDate"]?.string == "2023-12-01T10:00:00.000Z")
     #expect(try await client.metadata(token)?.updatedAt ?? 0 > 1_701_424_800_000)
     let taken = try await client.send("POST", "/devices", body(("deviceToken", token), ("userId", other)))
     #expect(taken.status == 201)
-    #expect(try await client.devices(of: user).isEmpty)
-    #expect(try await client.devices(of: other) == [token])
+    #expect(try await client.devices(of: Username(user)).isEmpty)
+    #expect(try await client.devices(of: Username(other)) == [token])
     #expect(try await client.metadata(token)?.bundleID == client.app("again"))
     await client.stop()
   }
@@ -75,7 +75,7 @@ struct DevicesTests {
       $0.defaultEnvironment = .sandbox
     }
     let (fresh, known, user) = (client.token("fresh"), client.token("known"), client.unique("default"))
-    try await client.register(known, user, app: client.app("own"))
+    try await client.register(known, Username(user), app: client.app("own"))
     func register(_ token: String) async throws -> WebAnswer {
       try await client.send("POST", "/devices", #"{"deviceToken":"\#(token)","userId":"\#(user)"\#(member)}"#)
     }
@@ -96,7 +96,8 @@ struct DevicesTests {
     for (token, kind) in zip(tokens, [DeviceKind.activity, .app, .pushtostart, .app]) {
       try await client.fixture.backend.registry.register(
         Registration(
-          token: DeviceToken(token), username: user, platform: .ios, kind: kind, activity: kind == .app ? nil : "ride",
+          token: DeviceToken(token), username: Username(user), platform: .ios, kind: kind,
+          activity: kind == .app ? nil : "ride",
           now: 1000))
     }
     let first = try #require(try await client.send("GET", "/devices?userId=\(user)&limit=1").json)
@@ -112,8 +113,8 @@ struct DevicesTests {
     let client = try await APIClient()
     let (old, new, user) = (client.token("old"), client.token("new"), client.unique("exchange"))
     let app = client.app("exchange")
-    try await client.register(old, user, app: app, now: 1_701_424_800_000)
-    try await client.register(new, client.unique("loser"), app: client.app("lost"))
+    try await client.register(old, Username(user), app: app, now: 1_701_424_800_000)
+    try await client.register(new, Username(client.unique("loser")), app: client.app("lost"))
     let answer = try await client.send(
       "PUT", "/devices", body(("currentToken", old.uppercased()), ("newToken", new), ("userId", user)))
     #expect(answer.status == 200)
@@ -123,11 +124,11 @@ struct DevicesTests {
     let metadata = try #require(try await client.metadata(new))
     #expect(metadata.createdAt == 1_701_424_800_000)
     #expect(metadata.updatedAt > 1_701_424_800_000)
-    #expect(metadata.username == user)
+    #expect(metadata.username.text == user)
     #expect(metadata.bundleID == app)
     #expect(try await client.metadata(old) == nil)
-    #expect(try await client.devices(of: user) == [new])
-    #expect(try await client.devices(of: client.unique("loser")).isEmpty)
+    #expect(try await client.devices(of: Username(user)) == [new])
+    #expect(try await client.devices(of: Username(client.unique("loser"))).isEmpty)
     #expect(try await client.isAudience(app, new))
     #expect(try await !client.isAudience(app, old))
     #expect(try await !client.isAudience(client.app("lost"), new))
@@ -137,13 +138,13 @@ struct DevicesTests {
   @Test func `the same token again is a refresh`() async throws {
     let client = try await APIClient()
     let (token, user) = (client.token("same"), client.unique("same"))
-    try await client.register(token, user, app: client.app("same"), now: 1_701_424_800_000)
+    try await client.register(token, Username(user), app: client.app("same"), now: 1_701_424_800_000)
     let answer = try await client.send(
       "PUT", "/v1/devices", body(("currentToken", token), ("newToken", token), ("userId", user)))
     #expect(answer.status == 200)
     #expect(try await client.metadata(token)?.createdAt == 1_701_424_800_000)
     #expect(try await client.metadata(token)?.updatedAt ?? 0 > 1_701_424_800_000)
-    #expect(try await client.devices(of: user) == [token])
+    #expect(try await client.devices(of: Username(user)) == [token])
     #expect(try await client.isAudience(client.app("same"), token))
     await client.stop()
   }
@@ -151,7 +152,7 @@ struct DevicesTests {
   @Test func `a token that is not the user's is not found, and nothing changes`() async throws {
     let client = try await APIClient()
     let (foreign, fresh, owner) = (client.token("foreign"), client.token("fresh"), client.unique("owner"))
-    try await client.register(foreign, owner, app: client.app("foreign"))
+    try await client.register(foreign, Username(owner), app: client.app("foreign"))
     let before = try await client.metadata(foreign)
     for current in [foreign, client.token("unknown")] {
       let answer = try await client.send(
@@ -161,9 +162,9 @@ struct DevicesTests {
       answer.isCrossOrigin()
     }
     #expect(try await client.metadata(foreign) == before)
-    #expect(try await client.devices(of: owner) == [foreign])
+    #expect(try await client.devices(of: Username(owner)) == [foreign])
     #expect(try await client.metadata(fresh) == nil)
-    #expect(try await client.devices(of: client.unique("thief")).isEmpty)
+    #expect(try await client.devices(of: Username(client.unique("thief"))).isEmpty)
     await client.stop()
   }
 
@@ -171,7 +172,7 @@ struct DevicesTests {
     let client = try await APIClient()
     let (owned, free, user) = (client.token("owned"), client.token("free"), client.unique("gone"))
     let app = client.app("gone")
-    try await client.register(owned, user, app: app)
+    try await client.register(owned, Username(user), app: app)
     try await client.register(free, "", app: app)
     for (token, spelling) in [
       (owned, owned.uppercased()), (free, "%\(String(free.utf8.first!, radix: 16))\(free.dropFirst())"),
@@ -187,21 +188,21 @@ struct DevicesTests {
       again.isError(404, "Device not found")
       again.isCrossOrigin()
     }
-    #expect(try await client.devices(of: user).isEmpty)
+    #expect(try await client.devices(of: Username(user)).isEmpty)
     await client.stop()
   }
 
   @Test func `a device that another API registered in upper case is found`() async throws {
     let client = try await APIClient()
     let (first, second, user) = (client.token("a").uppercased(), client.token("b"), client.unique("upper"))
-    try await client.register(first, user)
+    try await client.register(first, Username(user))
     let put = try await client.send(
       "PUT", "/devices", body(("currentToken", first), ("newToken", second.uppercased()), ("userId", user)))
     #expect(put.status == 200)
-    #expect(try await client.devices(of: user) == [second])
-    try await client.register(first, user)
+    #expect(try await client.devices(of: Username(user)) == [second])
+    try await client.register(first, Username(user))
     #expect(try await client.send("DELETE", "/devices/\(first)").status == 200)
-    #expect(try await client.devices(of: user) == [second])
+    #expect(try await client.devices(of: Username(user)) == [second])
     await client.stop()
   }
 }

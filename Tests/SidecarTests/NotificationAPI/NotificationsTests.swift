@@ -1,3 +1,4 @@
+import PushModel
 import EventLoop
 import Jobs
 import JSON
@@ -11,7 +12,7 @@ import TestSupport
 @EventLoop
 struct NotificationsTests {
   private func add(_ fixture: SidecarFixture, _ user: String, _ record: String) async throws {
-    _ = try await fixture.run("XADD", QueueKeys.notifications(user), "*", "notification", record)
+    _ = try await fixture.run("XADD", QueueKeys.notifications(Username(user)), "*", "notification", record)
   }
 
   private func record(_ id: Int) -> String {

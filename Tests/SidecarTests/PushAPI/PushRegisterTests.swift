@@ -124,7 +124,7 @@ struct PushRegisterTests {
     for round in 0..<25 {
       let token = fixture.token("race-\(round)")
       let owner = try #require(try await fixture.metadata(token)?.username)
-      for user in users { #expect(try await fixture.members(user).contains(token) == (user == owner)) }
+      for user in users { #expect(try await fixture.members(Username(user)).contains(token) == (user == owner.text)) }
     }
   }
 }

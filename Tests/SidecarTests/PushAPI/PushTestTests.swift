@@ -22,7 +22,7 @@ struct PushTestTests {
 
   private func register(_ fixture: SidecarFixture, _ token: String, _ user: String) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: DeviceToken(token), username: user, platform: .ios, now: 1000))
+      Registration(token: DeviceToken(token), username: Username(user), platform: .ios, now: 1000))
   }
 
   @Test func `a test push goes to all devices of the user, with every counter in the answer`() async throws {
@@ -133,13 +133,13 @@ struct PushTestTests {
     let (user, token) = (try await fixture.user(name), fixture.token("send-\(kind)"))
     if kind == "foreign" { try await register(fixture, token, "send-owner") }
     if kind == "garbage" { _ = try await fixture.run("SET", RegistryKeys.token(entry: token), "{") }
-    _ = try await fixture.run("SADD", RegistryKeys.userTokens(name), token)
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(name)), token)
     let answer = try await fixture.push("test", user, #"{"token":"\#(token)"}"#)
     #expect(answer.status == 403)
     #expect(
       answer.body == #"{"error":"\#(Self.notRegistered)","staleOwnershipTokensRemoved":1,"#
         + #""pushMetadataLookupConcurrency":6,"invalidStoredTokensRemoved":0,"skippedNonStringTokenCount":0}"#)
-    #expect(try await fixture.members(name).isEmpty)
+    #expect(try await fixture.members(Username(name)).isEmpty)
     #expect(sender.calls.isEmpty)
   }
 

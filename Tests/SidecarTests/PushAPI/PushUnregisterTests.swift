@@ -18,7 +18,7 @@ struct PushUnregisterTests {
 
   private func register(_ fixture: SidecarFixture, _ token: String, _ user: String, app: String? = nil) async throws {
     try await fixture.backend.registry.register(
-      Registration(token: DeviceToken(token), username: user, platform: .ios, bundleID: app, now: 1000))
+      Registration(token: DeviceToken(token), username: Username(user), platform: .ios, bundleID: app, now: 1000))
   }
 
   @Test func `one device is removed, and a second time nothing`() async throws {
@@ -57,14 +57,14 @@ struct PushUnregisterTests {
     }
     let (foreign, forgotten) = (fixture.token("\(name)-foreign"), fixture.token("\(name)-forgotten"))
     try await register(fixture, foreign, "\(name)-other")
-    _ = try await fixture.run("SADD", RegistryKeys.userTokens(name), foreign, forgotten, "no token", "")
+    _ = try await fixture.run("SADD", RegistryKeys.userTokens(Username(name)), foreign, forgotten, "no token", "")
     let answer = try await fixture.push("unregister", user, request)
     #expect(answer.body == body(removed: 7, metadata: 3, invalid: 2, concurrency: 5, set: 1))
     for token in own { #expect(try await fixture.metadata(token) == nil) }
     #expect(try await !fixture.audience("com.\(name).1", of: own[1]))
     #expect(try await fixture.metadata(foreign)?.username == "\(name)-other")
     #expect(try await fixture.members("\(name)-other") == [foreign])
-    #expect(try await fixture.run("EXISTS", RegistryKeys.userTokens(name)).integer == 0)
+    #expect(try await fixture.run("EXISTS", RegistryKeys.userTokens(Username(name))).integer == 0)
     #expect(try await fixture.push("unregister", user, request).body == body(removed: 0, metadata: 0))
   }
 

@@ -20,7 +20,7 @@ struct CSVReaderTests {
   private func users(_ reading: Reading) -> [String] {
     reading.entries.map { entry in
       switch entry {
-      case .device(_, let metadata): metadata.username
+      case .device(_, let metadata): metadata.username.text
       case .instance, .channel: "instance"
       case .refused(let reason): reason.rawValue
       }

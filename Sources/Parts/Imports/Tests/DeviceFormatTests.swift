@@ -24,7 +24,7 @@ struct DeviceFormatTests {
     .device(
       token: DeviceToken(Self.token),
       DeviceMetadata(
-        username: user, platform: .ios, updatedAt: updatedAt, bundleID: app, environment: environment,
+        username: Username(user), platform: .ios, updatedAt: updatedAt, bundleID: app, environment: environment,
         createdAt: createdAt, kind: kind))
   }
 

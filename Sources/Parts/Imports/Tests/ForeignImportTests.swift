@@ -31,7 +31,7 @@ import TestSupport
   }
 
   private func members(_ user: String) async throws -> Set<String> {
-    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(user)).array?.compactMap(\.string) ?? [])
+    Set(try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string) ?? [])
   }
 
   @Test func `a dry run says what a file has, and writes nothing`() async throws {

@@ -6,7 +6,7 @@ import PushModel
 enum ActivityAudience: Sendable, Equatable {
   /// Everyone who has registered a token.
   case everyone
-  case users(Set<String>)
+  case users(Set<Username>)
 
   func includes(_ device: ActivityDevice) -> Bool {
     guard case .users(let users) = self else { return true }
@@ -29,22 +29,24 @@ struct ActivityDevice: Sendable, Equatable {
   init(token: DeviceToken, phone: String?, user: Username?) {
     let digest = apnsID(jobID: "", token: token.text)
     self.token = digest
-    self.phone = phone.map { ActivityDevice.key($0, of: user ?? "") } ?? digest
+    self.phone = phone.map { ActivityDevice.key($0, of: user ?? .nobody) } ?? digest
     self.user = user
   }
 
-  private static func key(_ phone: String, of user: String) -> String { prefix + phone + separator + user }
+  private static func key(_ phone: String, of user: Username) -> String { prefix + phone + separator + user.text }
 
   /// Whether a ``phone`` is that of an app which names it.
   static func isPhone(_ key: String) -> Bool { key.utf8.starts(with: prefix.utf8) }
 
   /// The key of a token or a phone as it is stored now. 2.0.0 put a colon between a phone and its user, which both may contain:
   /// nil if the key may be that of several of the users, or of none.
-  static func key(stored key: String, users: Set<String>) -> String? {
+  static func key(stored key: String, users: Set<Username>) -> String? {
     guard isPhone(key), !key.utf8.contains(UInt8(ascii: "\n")) else { return key }
     let names = key.utf8.dropFirst(prefix.utf8.count)
     let colons = names.indices.filter { names[$0] == UInt8(ascii: ":") }
-    let parts = colons.map { (phone: names[..<$0], user: String(Substring(names[names.index(after: $0)...]))) }
+    let parts = colons.map {
+      (phone: names[..<$0], user: Username(String(Substring(names[names.index(after: $0)...]))))
+    }
     let known = parts.filter { users.contains($0.user) }
     guard let (phone, user) = known.first, known.count == 1 else { return nil }
     return ActivityDevice.key(String(Substring(phone)), of: user)

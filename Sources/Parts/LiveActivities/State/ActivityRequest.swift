@@ -60,7 +60,7 @@ enum ActivityRequest: Sendable, Equatable {
 enum ActivityAnswer: Sendable, Equatable {
   /// The state is the newest. It is not sent to users in `others`, who have newer states of their own. `former` is a job that has
   /// waited for a token in vain. `isTooOften`: APNs may leave updates out.
-  case send(ActivityState.Newest, to: ActivityAudience, others: Set<String>, former: WaitingJob?, isTooOften: Bool)
+  case send(ActivityState.Newest, to: ActivityAudience, others: Set<Username>, former: WaitingJob?, isTooOften: Bool)
   /// The activity may be started on these phones.
   case start(timestamp: Int64, phones: Set<String>)
   /// Another job has started the activity on all devices.

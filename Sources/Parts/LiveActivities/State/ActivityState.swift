@@ -70,7 +70,7 @@ struct ActivityState: Sendable, Equatable {
   }
 
   var all: Newest?
-  var users: [String: Newest] = [:]
+  var users: [Username: Newest] = [:]
   var firstStart: Start?
   /// The latest timestamp of a start, in unix seconds.
   var startedAt: Int64 = 0
@@ -79,7 +79,7 @@ struct ActivityState: Sendable, Equatable {
   /// Of the jobs in ``starts``, the attempts that are not first ones, by the nonce.
   var startTurns: [String: AttemptTurn] = [:]
   /// The users for whom a start was sent: the states of the activity are theirs.
-  var members: Set<String> = []
+  var members: Set<Username> = []
   /// Unix seconds of the updates in ``budgetTime``.
   var updates: [Int64] = []
 
@@ -374,14 +374,17 @@ extension ActivityState {
   init(json bytes: [UInt8]) {
     guard !bytes.isEmpty, let value = try? JSONValue(parsing: bytes) else { return }
     all = value["all"].flatMap(Newest.init)
-    for member in value["users"]?.members ?? [] { users[member.key] = Newest(member.value) }
+    for member in value["users"]?.members ?? [] {
+      let user = Username(member.key)
+      users[user] = ActivityState.newest(of: users[user], Newest(member.value))
+    }
     if let start = value["firstStart"], let id = start["job"]?.string, let order = ActivityOrder(start["order"]) {
       firstStart = Start(jobID: id, order: order, channel: start["channel"]?.string)
     }
     startedAt = value["startedAt"]?.time ?? 0
     for member in value["starts"]?.members ?? [] { starts[member.key] = member.value.string }
     for member in value["startTurns"]?.members ?? [] { startTurns[member.key] = AttemptTurn(member.value.string) }
-    members = Set((value["members"]?.array ?? []).compactMap(\.string))
+    members = Set((value["members"]?.array ?? []).compactMap(\.string).map { Username($0) })
     updates = (value["updates"]?.array ?? []).compactMap(\.time)
     renamePhones()
   }
@@ -402,11 +405,12 @@ extension ActivityState {
 
   func json() -> [UInt8] {
     let object: JSONObject = [
-      "all": all, "users": users.isEmpty ? nil : JSONObject(users),
+      "all": all,
+      "users": users.isEmpty ? nil : JSONObject([String: Newest](users.map { ($0.key.text, $0.value) }) { $1 }),
       "firstStart": firstStart, "startedAt": startedAt == 0 ? nil : startedAt,
       "starts": starts.isEmpty ? nil : JSONObject(starts),
       "startTurns": startTurns.isEmpty ? nil : JSONObject(startTurns.compactMapValues(\.text)),
-      "members": members.sorted(),
+      "members": members.sorted().map(\.text),
       "updates": updates.isEmpty ? nil : updates,
     ]
     return object.bytes

@@ -56,7 +56,7 @@ struct ActivityAudienceTests: ActivityTests {
     #expect(answer == .start(timestamp: 101, phones: keys("phone-of-alice")))
   }
 
-  @Test mutating func `a phone and its user are told apart, whatever their names contain`() throws {
+  @Test mutating func `a phone and its user are told apart, also if their names contain colons`() throws {
     let (bob, team) = (device("1", phone: "X:team", of: "bob"), device("2", phone: "X", of: "team:bob"))
     for (user, device) in [("bob", bob), ("team:bob", team)] {
       let start = try job(user, at: 100, user: user, event: "start")
@@ -91,7 +91,7 @@ struct ActivityAudienceTests: ActivityTests {
   }
 
   @Test(arguments: 1...20)
-  mutating func `whatever users and phones are called, each phone of each user is started once`(seed: UInt64) throws {
+  mutating func `each phone of each user is started once, with names that are hard to tell apart`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let users = HardNames.users(26)
     var (started, owners): (Set<HardName>, Set<HardName>) = ([], [])

@@ -20,7 +20,8 @@ struct ActivityExplanationTests {
 
   private func device(_ token: String = token, user: String? = "alice", isFrequent: Bool = true) -> Device {
     Device(
-      token: DeviceToken(token), username: user, bundleID: "com.a", environment: .sandbox, updatedAt: Self.now - 9000,
+      token: DeviceToken(token), username: user.map { Username($0) }, bundleID: "com.a", environment: .sandbox,
+      updatedAt: Self.now - 9000,
       kind: .activity, deviceID: "phone-1", activity: "match", frequentPushes: isFrequent)
   }
 

@@ -28,13 +28,13 @@ extension ActivityTests {
       throw JobError(reason: "not a Live Activity")
     }
     return ActivityJob(
-      id: id, nonce: nonce ?? "n-" + id, turn: turn, queue: "q", user: user,
+      id: id, nonce: nonce ?? "n-" + id, turn: turn, queue: "q", user: user.map { Username($0) },
       order: ActivityOrder(timestamp: timestamp, enqueuedAt: enqueuedAt ?? timestamp * 1000, sequence: sequence),
       activity, notification, priority: 5, expiresAt: nil)
   }
 
   func device(_ token: String, phone: String? = "p", of user: String? = "alice") -> ActivityDevice {
-    ActivityDevice(token: DeviceToken(token), phone: phone, user: user)
+    ActivityDevice(token: DeviceToken(token), phone: phone, user: user.map { Username($0) })
   }
 
   func phones(_ names: String..., of user: String = "alice") -> [ActivityDevice] {
