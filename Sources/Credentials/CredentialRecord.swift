@@ -15,7 +15,8 @@ struct CredentialRecord: Sendable, Equatable {
     credentials = [first]
   }
 
-  /// Returns nil if `json` is not the record of a credential. The name of a user is brought to its one form. Malformed further secrets are left out.
+  /// Returns nil if `json` is not the record of a credential. The name of a user is brought to its one form. Malformed further
+  /// secrets are left out.
   init?(kind: Credential.Kind, name: String, json: [UInt8]) {
     let value: JSONValue
     do { value = try JSONValue(parsing: json) } catch { return nil }

@@ -92,7 +92,8 @@ extension JSONValue {
   }
 }
 
-/// The keys of one object, to detect duplicates: two keys are the same if their bytes are. Uses a set if there are many, so that a hostile object costs no more.
+/// The keys of one object, to detect duplicates: two keys are the same if their bytes are. Uses a set if there are many, so that
+/// a hostile object costs no more.
 public struct JSONSeenKeys: Sendable {
   private static let scanLimit = 8
 

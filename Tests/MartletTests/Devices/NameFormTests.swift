@@ -10,9 +10,9 @@ import TestSupport
 
 /// A Redis that 2.0.0 has filled, with the name of a user in two forms of Unicode, which were two users to it.
 ///
-/// The keys are those that programs of 2.0.0 write: `martlet credentials add user` of both forms, `POST /api/push/register` of
-/// each with its secret (a phone by both, one after the other: it stayed in the first one's set), `PUT /activities/<id>`, jobs
-/// to both while the worker had MARTLET_NOTIFICATION_LOG=all. One token is in upper case, as another program stores it.
+/// The keys of users, devices and credentials are those that programs of 2.0.0 write: `martlet credentials add user` of both
+/// forms, `POST /api/push/register` of each with its secret (a phone by both, one after the other: it stayed in the first one's
+/// set) and `PUT /activities/<id>`. One token is in upper case, as another program stores it.
 struct NameFormTests {
   /// What is stored, of one test.
   private struct Stored {
