@@ -103,12 +103,7 @@ public final class Credentials {
 
   /// Returns the credential of this name, of a user the first one, enabled or not, or nil if there is none.
   public func credential(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> Credential? {
-    for name in try await storedNames(of: name, kind) {
-      if let record = try await stored(kind, name).flatMap({ CredentialRecord(kind: kind, name: name, json: $0) }) {
-        return record.credentials[0]
-      }
-    }
-    return nil
+    try await stored(kind, name).flatMap { CredentialRecord(kind: kind, name: name, json: $0) }?.credentials[0]
   }
 
   /// Whether there are operators of the dashboard, enabled or not.
@@ -168,10 +163,11 @@ public final class Credentials {
 
   /// The names under which the credentials of a name are stored: of a user also other forms of the name, which 2.0.0 has stored.
   private func storedNames(of name: String, _ kind: Credential.Kind) async throws(RedisError) -> [String] {
-    guard kind == .user, Username(name).hasOtherForms else { return [name] }
+    let user = Username(name)
+    guard kind == .user, user.hasOtherForms else { return [name] }
     let stored = try await connection.send(RedisCommand("HKEYS", CredentialKeys.credentials(kind))).array ?? []
     return [name]
-      + stored.compactMap(\.string).filter { Username($0) == Username(name) && ExactText($0) != ExactText(name) }
+      + stored.compactMap(\.string).filter { Username($0) == user && ExactText($0) != ExactText(name) }
   }
 
   private func stored(_ kind: Credential.Kind, _ name: String) async throws(RedisError) -> [UInt8]? {
