@@ -48,4 +48,39 @@ public struct Enrollment: Sendable, Equatable {
   public let device: Device
   /// The user who owned the device before; nil if no other user did.
   public let previousOwner: Username?
+
+  init(_ outcome: ChangeOutcome, of user: Username) {
+    device = outcome.after.device
+    let former = outcome.end == .written ? outcome.before.owner : .nobody
+    previousOwner = former.isEmpty || former == user ? nil : former
+  }
+}
+
+/// What became of the exchange of a token.
+public enum Replacement: Sendable, Equatable {
+  case done(Device)
+  /// The user has no such device, of an app of the scope. Nothing was changed.
+  case notFound
+  /// The new token is registered for an app outside of the scope. Nothing was changed.
+  case foreign
+
+  /// Nil if nothing was changed.
+  public var device: Device? { if case .done(let device) = self { device } else { nil } }
+
+  init(_ outcome: ChangeOutcome?) {
+    switch outcome?.end {
+    case .written?: self = outcome.map { .done($0.after.device) } ?? .notFound
+    case .foreign?: self = .foreign
+    default: self = .notFound
+    }
+  }
+}
+
+/// What became of the registration of a token of a Live Activity.
+public enum ActivityEnrollment: Sendable, Equatable {
+  case done
+  /// The activity has too many tokens of others.
+  case full
+  /// The token is registered for an app outside of the scope.
+  case foreign
 }

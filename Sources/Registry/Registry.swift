@@ -73,15 +73,24 @@ public final class Registry {
   /// Registers a device for a user, and takes it from another owner. Returns what is known about it.
   @discardableResult
   public func register(_ registration: Registration) async throws(RedisError) -> Enrollment {
+    Enrollment(try await change(registration, within: nil), of: registration.username)
+  }
+
+  /// Registers a device as ``register(_:)``; nil, and nothing is changed, if it is of an app outside of the scope.
+  public func register(_ registration: Registration, within scope: AppScope?) async throws(RedisError) -> Enrollment? {
+    let outcome = try await change(registration, within: scope)
+    return outcome.end == .foreign ? nil : Enrollment(outcome, of: registration.username)
+  }
+
+  private func change(
+    _ registration: Registration, within scope: AppScope?
+  ) async throws(RedisError) -> ChangeOutcome {
     try await meet(registration.username)
     // What is known of the device by another form of its token is kept.
     if registration.platform != .android { _ = try await executor.entry(of: registration.token) }
-    let (outcome, removed) = try await executor.register(registration)
+    let (outcome, removed) = try await executor.register(registration, within: scope)
     logRemoved(removed, of: registration.username)
-    let former = outcome.end == .written ? outcome.before.owner : .nobody
-    return Enrollment(
-      device: outcome.after.device,
-      previousOwner: former.isEmpty || former == registration.username ? nil : former)
+    return outcome
   }
 
   func logRemoved(_ count: Int, of user: Username) {
@@ -98,11 +107,13 @@ public final class Registry {
 
   // MARK: - Unregister
 
-  /// Removes a device from a user. The metadata of another owner is kept.
-  public func unregister(token: DeviceToken, username: Username) async throws(RedisError) -> Unregistration {
+  /// Removes a device from a user. The metadata of another owner is kept, and a device of an app outside of the scope.
+  public func unregister(
+    token: DeviceToken, username: Username, within scope: AppScope? = nil
+  ) async throws(RedisError) -> Unregistration {
     try await meet(username)
     let entry = try await executor.entry(of: token)
-    let outcome = try await executor.complete(.unregister(username), on: entry)
+    let outcome = try await executor.complete(.unregister(username).within(scope), on: entry)
     return Unregistration(
       entries: outcome.left.contains(.user(username)) ? 1 : 0, metadata: outcome.end == .written ? 1 : 0)
   }
@@ -216,7 +227,7 @@ public final class Registry {
       case .unchanged: results.append(.kept)
       case .otherType: results.append(.wrongType)
       case .full: results.append(.full)
-      case .conflict: throw Registry.conflict
+      case .conflict, .foreign: throw Registry.conflict
       }
     }
     return results
@@ -256,24 +267,24 @@ public final class Registry {
   /// Replaces the token of a user's device.
   ///
   /// The new token keeps the app, the environment and the time of the first registration, and is taken from another
-  /// owner. `new` may equal `current`. Returns nil and changes nothing if the user has no device `current`.
+  /// owner. `new` may equal `current`.
   public func replace(
-    token current: DeviceToken, with new: DeviceToken, of username: Username, now: Int64
-  ) async throws(RedisError) -> Device? {
+    token current: DeviceToken, with new: DeviceToken, of username: Username, within scope: AppScope? = nil, now: Int64
+  ) async throws(RedisError) -> Replacement {
     try await meet(username)
     let (former, next) = (try await executor.entry(of: current), try await executor.entry(of: new))
     if next == former {
-      let outcome = try await executor.complete(.renew(username, now: now), on: former)
-      return outcome.end == .written ? outcome.after.device : nil
+      return Replacement(try await executor.complete(.renew(username, now: now).within(scope), on: former))
     }
-    let (device, removed) = try await executor.replace(token: former, with: next, of: username, now: now)
+    let (outcome, removed) = try await executor.replace(
+      token: former, with: next, of: username, within: scope, now: now)
     logRemoved(removed, of: username)
-    return device?.device
+    return Replacement(outcome)
   }
 
-  /// Removes a device from its owner and its app. Returns false if it is not registered.
-  public func forget(token: DeviceToken) async throws(RedisError) -> Bool {
-    try await executor.complete(.forget, on: try await executor.entry(of: token)).end == .written
+  /// Removes a device from its owner and its app. Returns false if it is not registered for an app of the scope.
+  public func forget(token: DeviceToken, within scope: AppScope? = nil) async throws(RedisError) -> Bool {
+    try await executor.complete(.forget.within(scope), on: try await executor.entry(of: token)).end == .written
   }
 
   /// Returns up to `limit` of a user's devices after `token`, in the order of their tokens.
@@ -504,25 +515,27 @@ public final class Registry {
   // The tokens of Live Activities. They are devices: they change hands, expire and are removed as all others are.
 
   /// Registers an update token of a Live Activity, or a push-to-start token, as ``register(_:)``. A former update token of the
-  /// same phone leaves the activity, and the user's oldest one if there are ``maximumActivityTokensOfUser``. Returns the previous
-  /// owner, or nil without registering anything if the activity has ``maximumActivityTokens`` others.
+  /// same phone leaves the activity, and the user's oldest one if there are ``maximumActivityTokensOfUser``. Registers
+  /// nothing if the activity has ``maximumActivityTokens`` others.
   /// - Parameter isExpected: Whether the activity is known to be this user's: others cannot fill it then.
   public func register(
-    activityToken registration: Registration, isExpected: Bool = false
-  ) async throws(RedisError) -> Enrollment? {
+    activityToken registration: Registration, isExpected: Bool = false, within scope: AppScope? = nil
+  ) async throws(RedisError) -> ActivityEnrollment {
     var formers: [Device] = []
     if registration.kind == .activity, let activity = registration.activity {
       let known = try await activityDevices(activity)
       let others = known.filter { $0.token != registration.token }
       let isNew = known.count == others.count
-      guard isExpected || !isNew || others.count < Registry.maximumActivityTokens else { return nil }
+      guard isExpected || !isNew || others.count < Registry.maximumActivityTokens else { return .full }
       let own = others.filter { $0.username == registration.username }.sorted { $0.updatedAt > $1.updatedAt }
       let isFormer = { (device: Device) in device.deviceID != nil && device.deviceID == registration.deviceID }
       formers = own.filter(isFormer) + own.filter { !isFormer($0) }.dropFirst(Registry.maximumActivityTokensOfUser - 1)
     }
-    let enrollment = try await register(registration)
-    for former in formers { _ = try await unregister(token: former.token, username: registration.username) }
-    return enrollment
+    guard try await register(registration, within: scope) != nil else { return .foreign }
+    for former in formers {
+      _ = try await unregister(token: former.token, username: registration.username, within: scope)
+    }
+    return .done
   }
 
   /// The devices that have registered an update token of the activity.

@@ -17,7 +17,8 @@ struct DeviceExchangeTests {
         token: DeviceToken(old), username: "swapper", platform: .android, bundleID: "com.swap", environment: .sandbox,
         now: 5))
     let device = try await fixture.registry.replace(
-      token: DeviceToken(old), with: DeviceToken(new), of: "swapper", now: 9)
+      token: DeviceToken(old), with: DeviceToken(new), of: "swapper", now: 9
+    ).device
     #expect(
       device
         == Device(
@@ -36,7 +37,8 @@ struct DeviceExchangeTests {
       "SET", RegistryKeys.token(entry: old), #"{"username":" Plain ","updatedAt":7,"createdAt":"x"}"#)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("plain"), old)
     let device = try await fixture.registry.replace(
-      token: DeviceToken(old), with: DeviceToken(new), of: "plain", now: 9)
+      token: DeviceToken(old), with: DeviceToken(new), of: "plain", now: 9
+    ).device
     // The first registration was not later than the last one that is known.
     #expect(device?.createdAt == 7)
     #expect(device?.platform == .ios)
@@ -50,7 +52,9 @@ struct DeviceExchangeTests {
     let metadata = #"{"username":"wild","platform":"ios","updatedAt":\#(number),"createdAt":\#(number)}"#
     _ = try await fixture.run("SET", RegistryKeys.token(entry: old), metadata)
     _ = try await fixture.run("SADD", RegistryKeys.userTokens("wild"), old)
-    let device = try await fixture.registry.replace(token: DeviceToken(old), with: DeviceToken(new), of: "wild", now: 9)
+    let device = try await fixture.registry.replace(
+      token: DeviceToken(old), with: DeviceToken(new), of: "wild", now: 9
+    ).device
     #expect(device?.createdAt == 9)
     _ = try await fixture.run("SET", RegistryKeys.token(entry: new), metadata)
     _ = try await fixture.register(new, "wild", now: 10)
@@ -66,9 +70,9 @@ struct DeviceExchangeTests {
     let winners = await withTaskGroup(of: String?.self) { group in
       for token in new {
         group.addTask {
-          let device = try? await fixture.registry.replace(
+          let replacement = try? await fixture.registry.replace(
             token: DeviceToken(old), with: DeviceToken(token), of: "contender", now: 2)
-          return device == nil ? nil : token
+          return replacement?.device == nil ? nil : token
         }
       }
       var winners: [String] = []
@@ -120,7 +124,7 @@ struct DeviceExchangeTests {
     for token in [missing, unreadable] {
       #expect(
         try await fixture.registry.replace(token: DeviceToken(token), with: DeviceToken(token), of: "anybody", now: 1)
-          == nil)
+          == .notFound)
       #expect(try await !fixture.registry.forget(token: DeviceToken(token)))
     }
     #expect(try await fixture.members("anybody").isEmpty)

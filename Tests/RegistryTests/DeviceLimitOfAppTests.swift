@@ -65,7 +65,8 @@ struct DeviceLimitOfAppTests {
     // An exchange keeps the app, and the number of its devices.
     let new = fixture.token("move-new")
     #expect(
-      try await fixture.registry.replace(token: DeviceToken(a[1]), with: DeviceToken(new), of: "moves", now: 10) != nil)
+      try await fixture.registry.replace(token: DeviceToken(a[1]), with: DeviceToken(new), of: "moves", now: 10)
+        != .notFound)
     #expect(try await fixture.members("moves") == [new, b[0], b[1]])
   }
 

@@ -78,7 +78,7 @@ struct DeviceLimitTests {
     // As many as before.
     #expect(
       try await fixture.registry.replace(
-        token: DeviceToken(all[1]), with: DeviceToken(all[3]), of: "limit-taker", now: 4) != nil)
+        token: DeviceToken(all[1]), with: DeviceToken(all[3]), of: "limit-taker", now: 4) != .notFound)
     #expect(try await fixture.members("limit-taker") == [all[2], all[3]])
     // The exchanged device is in no set.
     _ = try await fixture.register(all[4], "limit-taker", app: "com.hands", now: 5)
@@ -86,7 +86,8 @@ struct DeviceLimitTests {
     _ = try await fixture.register(all[0], "limit-taker", app: "com.hands", now: 6)
     #expect(try await fixture.members("limit-taker").count == 2)
     let device = try await fixture.registry.replace(
-      token: DeviceToken(all[4]), with: DeviceToken(all[1]), of: "limit-taker", now: 7)
+      token: DeviceToken(all[4]), with: DeviceToken(all[1]), of: "limit-taker", now: 7
+    ).device
     #expect(device?.token.text == all[1])
     #expect(try await fixture.members("limit-taker") == [all[0], all[1]])
     #expect(try await isWhole("limit-taker", Array(all[..<4]), app: "com.hands", fixture))

@@ -145,7 +145,8 @@ struct TokenFormTests {
     #expect(try await fixture.registry.unregister(token: DeviceToken(one.upper), username: "form-gone").metadata == 1)
     #expect(try await fixture.registry.forget(token: DeviceToken(two.upper)))
     let exchanged = try await fixture.registry.replace(
-      token: DeviceToken(three.upper), with: DeviceToken(new.upper), of: "form-gone", now: 8)
+      token: DeviceToken(three.upper), with: DeviceToken(new.upper), of: "form-gone", now: 8
+    ).device
     #expect(exchanged?.token.text == new.lower)
     try await expectOnly(new, of: "form-gone", fixture)
     for token in [one, two, three] {

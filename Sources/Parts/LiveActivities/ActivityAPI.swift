@@ -68,17 +68,20 @@ struct ActivityAPI: HTTPAPI {
     _ body: ActivityTokenRequest, _ subject: Subject, of user: Credential, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     guard let token = body.token else { throw .invalid("token", "Push token is required") }
-    let (configuration, registry) = (context.configuration, storage.backend.registry)
+    let configuration = context.configuration
     let app = try user.app(named: body.traits.bundleID, else: configuration.bundleID) ?? configuration.bundleID
     try await storage.access.admit(.registration, of: "user:" + user.name)
-    try await user.refuseForeign(token, in: registry, else: configuration.bundleID)
     let registration = Registration(
       token: token, username: user.username, platform: .ios, bundleID: app,
       isBundleAssumed: body.traits.bundleID == nil,
       environment: body.traits.environment, kind: subject.kind, deviceID: body.traits.deviceID, activity: subject.name,
       frequentPushes: body.frequentPushes, now: Clock.unixMilliseconds)
     let device = ActivityDevice(token: token, phone: body.traits.deviceID, user: user.username)
-    guard try await refusingFaults(await register(registration, of: device, storage.backend)) else {
+    let scope = user.scope(else: configuration.bundleID)
+    switch try await refusingFaults(await register(registration, of: device, within: scope, storage.backend)) {
+    case .done: break
+    case .foreign: throw user.foreignDevice
+    case .full:
       let most = Registry.maximumActivityTokens
       throw .invalid("id", "Too many tokens", "the activity has \(most) update tokens; reach more phones by a channel")
     }
@@ -86,14 +89,15 @@ struct ActivityAPI: HTTPAPI {
     return .json(["success": true])
   }
 
-  /// Returns whether there was room for the token.
   private func register(
-    _ registration: Registration, of device: ActivityDevice, _ backend: Backend
-  ) async throws(RedisError) -> Bool {
-    if try await backend.registry.register(activityToken: registration) != nil { return true }
-    guard let activity = registration.activity, try await activities?.state(activity)?.isFor(device) == true
-    else { return false }
-    return try await backend.registry.register(activityToken: registration, isExpected: true) != nil
+    _ registration: Registration, of device: ActivityDevice, within scope: AppScope?, _ backend: Backend
+  ) async throws(RedisError) -> ActivityEnrollment {
+    let registry = backend.registry
+    let enrollment = try await registry.register(activityToken: registration, within: scope)
+    guard enrollment == .full, let activity = registration.activity,
+      try await activities?.state(activity)?.isFor(device) == true
+    else { return enrollment }
+    return try await registry.register(activityToken: registration, isExpected: true, within: scope)
   }
 
   /// Enqueues a job that sends the newest state to the token, if there is one for it.
@@ -116,8 +120,9 @@ struct ActivityAPI: HTTPAPI {
     if let error = resolution.error { throw Refusal(error) }
     var removed = 0
     for device in resolution.devices where device.kind == subject.kind && device.activity == subject.name {
-      guard user.isFor(device, else: context.configuration.bundleID) else { continue }
-      let end = try await refusingFaults(await registry.unregister(token: device.token, username: user.username))
+      let scope = user.scope(else: context.configuration.bundleID)
+      let end = try await refusingFaults(
+        await registry.unregister(token: device.token, username: user.username, within: scope))
       removed += end.metadata
     }
     return .json(["success": true, "removed": removed])

@@ -39,8 +39,11 @@ struct DeviceChange: Sendable, Equatable {
   var isForced = false
   /// Whether the metadata expires when that before would have: the device was not registered again.
   var keepsLifetime = false
+  /// Whether nothing becomes of the device because it is of an app that the credential is not for.
+  var isForeign = false
 
   static let nothing = DeviceChange()
+  static let foreign = DeviceChange(isForeign: true)
 
   /// The lifetime of metadata that is written.
   var lifetime: RecordLifetime {

@@ -17,13 +17,15 @@ protocol DeviceExecutor: AnyObject {
   func run(batch: [TokenOperation]) async throws(RedisError) -> [ChangeOutcome]
 
   /// Registers a device. Returns how many other devices of the user have made room, too.
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int)
+  func register(
+    _ registration: Registration, within scope: AppScope?
+  ) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int)
 
-  /// Replaces the token of a user's device by another one. Returns the new device, or nil if the user has no
+  /// Replaces the token of a user's device by another one. Returns the outcome of the new device, or nil if the user has no
   /// device `current`, and how many other devices have made room.
   func replace(
-    token current: String, with new: String, of user: Username, now: Int64
-  ) async throws(RedisError) -> (device: StoredDevice?, removed: Int)
+    token current: String, with new: String, of user: Username, within scope: AppScope?, now: Int64
+  ) async throws(RedisError) -> (outcome: ChangeOutcome?, removed: Int)
 }
 
 /// What became of an operation.
@@ -32,6 +34,8 @@ struct ChangeOutcome: Sendable, Equatable {
     case unchanged, written
     /// The user has the maximum number of devices, so others must make room.
     case full
+    /// The device is of an app that the credential is not for.
+    case foreign
     /// A key has another type than this set.
     case otherType(DeviceSet)
     /// Others changed the token too often.
@@ -54,7 +58,7 @@ struct ChangeOutcome: Sendable, Equatable {
   /// The error of an operation that was not completed.
   var error: RedisError? {
     switch end {
-    case .unchanged, .written, .full: nil
+    case .unchanged, .written, .full, .foreign: nil
     case .conflict: Registry.conflict
     case .otherType(let set):
       .reply(RedisReplyError(message: "WRONGTYPE \(set.key(of: before.token)) is not a \(set.type)"))
@@ -114,12 +118,15 @@ extension DeviceExecutor {
 
   /// Gives the other tokens of a phone to the user whose app token there is about to become another's. Before it does, so
   /// that whoever repeats an interrupted registration does this, too.
-  func bringAlong(_ phone: String, of stored: StoredDevice, to owner: Username) async throws(RedisError) {
+  func bringAlong(
+    _ phone: String, of stored: StoredDevice, to owner: Username, within scope: AppScope?
+  ) async throws(RedisError) {
     let former = stored.owner
     let others = try await reader.members(of: former).filter {
       $0.metadata?.deviceID == phone && $0.token != stored.token
     }
-    _ = try await complete(others.map { ($0.token, .follow(deviceID: phone, from: former, to: owner)) })
+    let following = DeviceOperation.follow(deviceID: phone, from: former, to: owner).within(scope)
+    _ = try await complete(others.map { ($0.token, following) })
   }
 
   /// Reads the devices of a user, and decides which must make room for one of `limitGroup`. Removes entries that are not the

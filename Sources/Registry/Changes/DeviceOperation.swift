@@ -45,6 +45,13 @@ enum DeviceOperation: Sendable, Equatable {
   case follow(deviceID: String, from: Username, to: Username)
   /// Gives a device the one form of its owner's name, and takes it out of the set of the user under this other form.
   case unite(form: ExactText)
+  /// An operation of a credential that is bound to apps: nothing becomes of a device of another app.
+  indirect case within(AppScope, DeviceOperation)
+
+  /// Binds the operation to apps, if there is a scope.
+  func within(_ scope: AppScope?) -> DeviceOperation { scope.map { .within($0, self) } ?? self }
+
+  var unscoped: DeviceOperation { if case .within(_, let operation) = self { operation } else { self } }
 
   /// Decides what becomes of the device.
   func decide(_ stored: StoredDevice) -> DeviceChange {
@@ -84,6 +91,7 @@ enum DeviceOperation: Sendable, Equatable {
     case .assume(let app): DeviceOperation.assume(app, stored)
     case .follow(let deviceID, let former, let owner): DeviceOperation.follow(deviceID, former, owner, stored)
     case .unite(let form): DeviceOperation.unite(form, stored)
+    case .within(let scope, let operation): scope.allows(operation, on: stored) ? operation.decide(stored) : .foreign
     }
   }
 

@@ -127,7 +127,7 @@ struct DeviceStep {
     var outcome = ChangeOutcome(before: last.device)
     switch reply {
     case .done(let left):
-      outcome.end = last.change.record == .kept ? .unchanged : .written
+      outcome.end = last.change.isForeign ? .foreign : last.change.record == .kept ? .unchanged : .written
       outcome.after = last.result
       let own = left.suffix(last.change.left.count)
       outcome.left = Set(zip(last.change.left, own).filter(\.1).map(\.0))
@@ -159,11 +159,15 @@ extension OneServerExecutor {
   /// Reads the device, and says what it becomes. Nil: nothing is to be done.
   private typealias Decide = ([StoredDevice], _ isRoomRead: Bool) -> [DecidedChange]?
 
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
-    let operation = DeviceOperation.register(registration)
+  func register(
+    _ registration: Registration, within scope: AppScope?
+  ) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
+    let operation = DeviceOperation.register(registration).within(scope)
     let stored = try await device(registration.token.text)
     let user = registration.username
-    if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
+    if let phone = stored.phone(leavingFor: user), !operation.decide(stored).isForeign {
+      try await bringAlong(phone, of: stored, to: user, within: scope)
+    }
     let (outcome, removed) = try await join(
       [stored], of: registration.username
     ) { devices, _ in [DecidedChange(devices[0], operation.decide(devices[0]))] }
@@ -171,19 +175,19 @@ extension OneServerExecutor {
   }
 
   func replace(
-    token current: String, with new: String, of user: Username, now: Int64
-  ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
-    let (outcome, removed) = try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
+    token current: String, with new: String, of user: Username, within scope: AppScope?, now: Int64
+  ) async throws(RedisError) -> (outcome: ChangeOutcome?, removed: Int) {
+    try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
       guard devices[0].owner == user, let metadata = devices[0].exchanged(at: now) else { return nil }
-      var leaving = DeviceOperation.unregister(user, reason: RemovalCause.replaced).decide(devices[0])
+      let unregistration = DeviceOperation.unregister(user, reason: RemovalCause.replaced)
+      var leaving = unregistration.within(scope).decide(devices[0])
+      guard !leaving.isForeign else { return nil }
+      let taken = DeviceOperation.take(metadata).within(scope).decide(devices[1])
+      guard !taken.isForeign else { return devices.map { DecidedChange($0, .foreign) } }
       // The new device takes the place of the one that it replaces, if that is in the set.
       leaving.requiresEntry = !isRoomRead
-      return [
-        DecidedChange(devices[0], leaving),
-        DecidedChange(devices[1], DeviceOperation.take(metadata).decide(devices[1])),
-      ]
+      return [DecidedChange(devices[0], leaving), DecidedChange(devices[1], taken)]
     }
-    return (outcome?.after, removed)
   }
 
   /// Applies the changes of devices, the last of which may need room. Returns its outcome; nil if nothing is to be done.

@@ -57,11 +57,16 @@ final class ClusterExecutor: DeviceExecutor {
 
   // MARK: - Devices that need room
 
-  func register(_ registration: Registration) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
+  func register(
+    _ registration: Registration, within scope: AppScope?
+  ) async throws(RedisError) -> (outcome: ChangeOutcome, removed: Int) {
+    let operation = DeviceOperation.register(registration).within(scope)
     let (token, user) = (registration.token.text, registration.username)
     let stored = try await reader.device(token)
-    if let phone = stored.phone(leavingFor: user) { try await bringAlong(phone, of: stored, to: user) }
-    guard let outcome = try await carryOut([(token, .register(registration))]).first else { throw Registry.conflict }
+    if let phone = stored.phone(leavingFor: user), !operation.decide(stored).isForeign {
+      try await bringAlong(phone, of: stored, to: user, within: scope)
+    }
+    guard let outcome = try await carryOut([(token, operation)]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
     // A device that the user has in this app and kind already needs no room.
     let (before, device) = (outcome.device.before, outcome.device.after)
@@ -73,20 +78,23 @@ final class ClusterExecutor: DeviceExecutor {
 
   /// The new token gets its metadata before the current one is removed: after a crash the user has both.
   func replace(
-    token current: String, with new: String, of user: Username, now: Int64
-  ) async throws(RedisError) -> (device: StoredDevice?, removed: Int) {
+    token current: String, with new: String, of user: Username, within scope: AppScope?, now: Int64
+  ) async throws(RedisError) -> (outcome: ChangeOutcome?, removed: Int) {
+    let unregistration = DeviceOperation.unregister(user, reason: RemovalCause.replaced).within(scope)
     let stored = try await reader.device(current)
-    guard stored.owner == user, let metadata = stored.exchanged(at: now) else { return (nil, 0) }
-    let taken = try await complete(.take(metadata), on: new)
-    let removed = try await complete(.unregister(user, reason: RemovalCause.replaced), on: current)
+    guard stored.owner == user, !unregistration.decide(stored).isForeign, let metadata = stored.exchanged(at: now)
+    else { return (nil, 0) }
+    let taken = try await complete(.take(metadata).within(scope), on: new)
+    guard taken.end != .foreign else { return (taken, 0) }
+    let removed = try await complete(unregistration, on: current)
     guard removed.end == .written else {
       // Another exchange of the current token was faster.
       _ = try await complete(.giveBack(taken.before.metadata, written: taken.after.bytes), on: new)
       return (nil, 0)
     }
     // The new device takes the place of the one that it replaces, if that was in the set.
-    if removed.left.contains(.user(user)) { return (taken.after, 0) }
-    return (taken.after, try await makeRoom(in: user, for: new, of: taken.after.limitGroup))
+    if removed.left.contains(.user(user)) { return (taken, 0) }
+    return (taken, try await makeRoom(in: user, for: new, of: taken.after.limitGroup))
   }
 
   /// Removes the devices that must make room for one that was registered. Returns how many were removed, at most

@@ -125,7 +125,7 @@ struct StepwiseChange: Sendable {
 
   /// The set in which others make room for the device.
   private var limitedSet: DeviceSet? {
-    switch operation {
+    switch operation.unscoped {
     case .register(let registration) where !registration.username.isEmpty: .user(registration.username)
     case .take(let metadata) where !metadata.username.isEmpty: .user(metadata.username)
     default: nil
@@ -138,8 +138,9 @@ struct StepwiseChange: Sendable {
     outcome.device.before = stored
     outcome.device.after = stored
     change = operation.decide(stored)
+    if change.isForeign { outcome.device.end = .foreign }
     // After a lost race, what was added before must be removed again.
-    if change == .nothing, !touched.isEmpty { return apply(stored) }
+    if change == .nothing || change.isForeign, !touched.isEmpty { return apply(stored) }
     if change.isForced { isForced = true }
     touch(change.joined + change.left)
     guard !touched.isEmpty || change.record != .kept else { return close() }

@@ -1,7 +1,4 @@
 import Credentials
-import EventLoop
-package import PushModel
-import Redis
 package import Registry
 
 /// What a credential that is bound to apps may do. One that is not may do everything.
@@ -25,39 +22,19 @@ extension Credential {
     apps.allows(device.bundleID ?? fallback)
   }
 
-  /// Throws 403, or `refusal`, if a registered device belongs to an app that the credential is not for.
-  @EventLoop
-  package func refuseForeign(
-    _ token: DeviceToken, in registry: Registry, else fallback: String?, with refusal: Refusal? = nil
-  ) async throws(Refusal) {
-    guard !apps.isForEveryApp, let app = try await app(ofRegistered: token, in: registry, else: fallback),
-      !apps.allows(app)
-    else { return }
-    throw refusal
-      ?? Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app that the device is registered for")
+  /// The apps whose devices it may change; nil for every app. The registry decides by it when it changes a device: what was read
+  /// before may have changed.
+  package func scope(else fallback: String?) -> AppScope? {
+    apps.isForEveryApp ? nil : AppScope(apps.apps, else: fallback)
   }
 
-  /// Whether a token is registered, for an app that the credential is for.
-  @EventLoop
-  package func mayFind(_ token: DeviceToken, in registry: Registry, else fallback: String?) async throws(Refusal)
-    -> Bool
-  {
-    if apps.isForEveryApp { return true }
-    return apps.allows(try await app(ofRegistered: token, in: registry, else: fallback))
+  /// 403 for a token that is registered for another app.
+  package var foreignDevice: Refusal {
+    Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app that the device is registered for")
   }
 
   private func notFor(_ app: String) -> Refusal {
     Refusal(.forbidden, "Forbidden", "This \(noun) is not for the app \"\(app)\"")
-  }
-
-  @EventLoop
-  private func app(
-    ofRegistered token: DeviceToken, in registry: Registry, else fallback: String?
-  ) async throws(Refusal) -> String? {
-    let resolution = await registry.resolve(.token(token))
-    if let error = resolution.error { throw Refusal(error) }
-    guard let device = resolution.devices.first, device.updatedAt > 0 else { return nil }
-    return device.bundleID ?? fallback
   }
 
   private var noun: String {

@@ -74,11 +74,10 @@ extension DeviceAPI {
       username: try RequestFields.newUserID(body["userId"]?.string)
     )
     let app = try key.app(named: bundleID, else: context.configuration.bundleID)
-    try await key.refuseForeign(fields.token, in: registry, else: context.configuration.bundleID)
     let registration = Registration(
       token: fields.token, username: fields.username, platform: .ios, bundleID: app, isBundleAssumed: bundleID == nil,
       traits, now: Clock.unixMilliseconds)
-    let device = try await refusingFaults(await registry.register(registration).device)
+    let device = try await register(registration, key, registry)
     let date = Timestamp.text(device.createdAt ?? device.updatedAt)
     return .json(["success": true, "platformEndpointArn": arn(of: device), "registrationDate": date], status: 201)
   }
@@ -92,17 +91,21 @@ extension DeviceAPI {
     let userID = try RequestFields.userID(body["userId"]?.string)
     let traits = try DeviceTraits(body)
     if let bundleID = traits.bundleID { _ = try key.app(named: bundleID, else: nil) }
-    try await key.refuseForeign(new, in: registry, else: context.configuration.bundleID)
-    guard try await mayFind(current, key, registry),
-      var device = try await refusingFaults(
-        await registry.replace(token: current, with: new, of: userID, now: Clock.unixMilliseconds))
-    else { throw DeviceAPI.notFound }
+    let replacement = try await refusingFaults(
+      await registry.replace(
+        token: current, with: new, of: userID, within: scope(of: key), now: Clock.unixMilliseconds))
+    var device: Device
+    switch replacement {
+    case .done(let replaced): device = replaced
+    case .notFound: throw DeviceAPI.notFound
+    case .foreign: throw key.foreignDevice
+    }
     if !traits.isEmpty {
       // The new token is registered: what the request says about it comes on top.
       let registration = Registration(
         token: new, username: userID, platform: device.platform, bundleID: traits.bundleID, isBundleAssumed: false,
         traits, now: device.updatedAt)
-      device = try await refusingFaults(await registry.register(registration).device)
+      device = try await register(registration, key, registry)
     }
     return .json([
       "success": true, "platformEndpointArn": arn(of: device), "lastUpdated": Timestamp.text(device.updatedAt),
@@ -114,7 +117,7 @@ extension DeviceAPI {
   ) async throws(Refusal) -> HTTPResponse {
     let sent = request.parameter.flatMap { String(percentDecoding: $0) }
     let token = try RequestFields.hexToken(sent, "deviceToken")
-    guard try await mayFind(token, key, registry), try await refusingFaults(await registry.forget(token: token)) else {
+    guard try await refusingFaults(await registry.forget(token: token, within: scope(of: key))) else {
       throw DeviceAPI.notFound
     }
     return .json(["success": true, "deletedAt": Timestamp.text(Clock.unixMilliseconds)])
@@ -156,8 +159,14 @@ extension DeviceAPI {
     return (Array(found.prefix(query.limit)), found.count > query.limit)
   }
 
-  private func mayFind(_ token: DeviceToken, _ key: Credential, _ registry: Registry) async throws(Refusal) -> Bool {
-    try await key.mayFind(token, in: registry, else: context.configuration.bundleID)
+  private func scope(of key: Credential) -> AppScope? { key.scope(else: context.configuration.bundleID) }
+
+  private func register(
+    _ registration: Registration, _ key: Credential, _ registry: Registry
+  ) async throws(Refusal) -> Device {
+    let enrollment = try await refusingFaults(await registry.register(registration, within: scope(of: key)))
+    guard let enrollment else { throw key.foreignDevice }
+    return enrollment.device
   }
 
   private func entry(_ device: Device, of userID: Username) -> JSONObject {

@@ -56,15 +56,14 @@ struct PushAPI: HTTPAPI {
     let traits = request.traits
     let app = try app(of: user, named: traits.bundleID)
     try await storage.access.admit(.registration, of: "user:" + username.text)
-    let registry = storage.backend.registry
-    try await user.refuseForeign(
-      request.token, in: registry, else: context.configuration.bundleID, with: PushAPI.otherApp)
     let registration = Registration(
       token: request.token, username: username, platform: request.platform, bundleID: app,
       // A default never replaces what is known.
       isBundleAssumed: traits.bundleID == nil && user.apps.isForEveryApp, traits, now: Clock.unixMilliseconds)
-    let previous = try await refusingFaults(await registry.register(registration).previousOwner)
-    if let previous {
+    let enrollment = try await refusingFaults(
+      await storage.backend.registry.register(registration, within: scope(of: user)))
+    guard let enrollment else { throw PushAPI.otherApp }
+    if let previous = enrollment.previousOwner {
       context.log.info(
         "a device was transferred to another user",
         ["token": .init(Log.shortened(request.token.text)), "from": .init(previous.text), "to": .init(username.text)])
@@ -103,6 +102,8 @@ extension PushAPI {
     return app
   }
 
+  private func scope(of user: Credential) -> AppScope? { user.scope(else: context.configuration.bundleID) }
+
   /// The devices that the user's credential is for.
   func devices(_ devices: [Device], for user: Credential) -> [Device] {
     if user.apps.isForEveryApp { return devices }
@@ -131,7 +132,8 @@ extension PushAPI {
     if let error = resolution.error { throw Refusal(error) }
     var counts = Unregistration()
     for device in devices(resolution.devices, for: user) {
-      let one = try await refusingFaults(await registry.unregister(token: device.token, username: user.username))
+      let one = try await refusingFaults(
+        await registry.unregister(token: device.token, username: user.username, within: scope(of: user)))
       counts.entries += one.entries
       counts.metadata += one.metadata
     }

@@ -15,6 +15,7 @@ struct InterleavingTests {
     .removeStale(StaleDevice(token: DeviceToken(token), owner: "a", bundleID: "x", notAfter: 20), now: 1000),
     .restore(DeviceMetadata(username: "c", platform: .ios, updatedAt: 15, bundleID: "x"), isAdmitted: false, now: 1000),
     .evict(user: "a", stored: old.json(), above: 0), .clean(.user("a")), .clean(.audience("x")), .repair,
+    register("b", app: "y", at: 16).within(AppScope(["y"], else: nil)), .forget.within(AppScope(["y"], else: "y")),
   ]
 
   private static let starts: [TokenModel] = [

@@ -37,12 +37,11 @@ struct TokenModel: Hashable {
   }
 
   /// Runs a change without interruption.
-  mutating func run(_ operation: DeviceOperation, number: UInt64 = 99) {
-    var change = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
-    var replies: [StepReply] = []
-    while case .send(let steps) = change.next(replies) {
-      replies = steps.map { apply($0, of: change.entry) }
-    }
+  @discardableResult
+  mutating func run(_ operation: DeviceOperation, number: UInt64 = 99) -> ChangeOutcome.End {
+    var actor = SteppedActor(operation, number: number)
+    while !actor.isDone { actor.advance(&self) }
+    return actor.end ?? .conflict
   }
 }
 
@@ -54,6 +53,8 @@ struct SteppedActor {
   /// Identifies the state: a change depends on nothing but its replies.
   private(set) var history: [Int] = []
   private(set) var isDone = false
+  /// Nil until it is done.
+  private(set) var end: ChangeOutcome.End?
 
   init(_ operation: DeviceOperation, number: UInt64) {
     change = StepwiseChange(TokenModel.token, operation, maximumDevices: 100, nonce: number)
@@ -77,7 +78,7 @@ struct SteppedActor {
   private mutating func proceed() {
     switch change.next(replies) {
     case .send(let next): (steps, replies) = (next, [])
-    case .done: isDone = true
+    case .done(let outcome): (isDone, end) = (true, outcome.device.end)
     }
   }
 

@@ -81,6 +81,40 @@ struct AppBindingTests {
     await client.stop()
   }
 
+  @Test func `of keys of different apps that register one token at once, only one gets it`() async throws {
+    let (client, headers) = try await client(apps: ["a"])
+    let secret = "second-" + client.key
+    let other = Credential(
+      kind: .key, name: client.unique("second"), digest: Credential.digest(of: secret), createdAt: 1,
+      apps: AppBinding([client.app("b")]))
+    #expect(try await client.fixture.backend.credentials.add(other) == nil)
+    for token in (0..<20).map({ client.token("raced-\($0)") }) {
+      let user = client.unique("racer")
+      async let first = client.send("POST", "/devices", device(token, user), headers)
+      async let second = client.send("POST", "/devices", device(token, user), ["X-API-Key": secret])
+      let answers = [("a", try await first.status), ("b", try await second.status)]
+      let app = try await client.metadata(token)?.bundleID
+      for (name, status) in answers { #expect(status == (app == client.app(name) ? 201 : 403)) }
+    }
+    await client.stop()
+  }
+
+  @Test func `a phone whose token changes hands by a key of one app keeps its tokens of others`() async throws {
+    let (client, headers) = try await client(apps: ["b"])
+    let (alice, bob) = (client.unique("alice"), client.unique("bob"))
+    let tokens = ["a", "b"].map { client.token("phone-\($0)") }
+    for (token, app) in zip(tokens, ["a", "b"]) {
+      _ = try await client.fixture.backend.registry.register(
+        Registration(
+          token: DeviceToken(token), username: Username(alice), platform: .ios, bundleID: client.app(app), deviceID: "phone",
+          now: 1))
+    }
+    #expect(try await client.send("POST", "/devices", device(tokens[1], bob), headers).status == 201)
+    #expect(try await client.metadata(tokens[1])?.username.text == bob)
+    #expect(try await client.metadata(tokens[0])?.username.text == alice)
+    await client.stop()
+  }
+
   @Test func `a key of one app removes no device of another app, however many it registers`() async throws {
     let (client, headers) = try await client(apps: ["b"])
     let user = client.unique("alice")
