@@ -67,6 +67,12 @@ extension Job {
     }
   }
 
+  /// The app that the job names, in `app` or as its addressee.
+  public var addressedApp: String? {
+    if case .app(let app) = addressee { return app }
+    return app
+  }
+
   /// Nil unless the job starts, updates or ends a Live Activity.
   public var liveActivity: LiveActivity? {
     if case .activity(let activity, _) = content { activity } else { nil }

@@ -108,8 +108,12 @@ public struct QueueKeys: Sendable, Equatable {
   /// | the list of a `replyTo` | list, 1 hour if Martlet created it | final records |
   public static func result(_ jobID: String) -> String { String(key: "push:result:", jobID) }
 
-  /// | `martlet:{dedupe}:<value>` | string | 24 h; 5 minutes of a job with `pusher` | nonce of the job that was sent under this `dedupe` value |
-  public static func dedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
+  /// | `martlet:{<queue>}:dedupe:<app>:<value>` | string | 24 h; 5 minutes of a job with `pusher` | nonce of the job of this queue
+  /// that was sent under this `dedupe` value; `<app>` is the bundle id that the job names, or empty |
+  package func dedupe(_ value: String, app: String?) -> String { prefix + "dedupe:" + (app ?? "") + ":" + value }
+
+  /// | `martlet:{dedupe}:<value>` | string | 24 h | written by 2.0.0: the same, for every queue and app |
+  package static func formerDedupe(_ value: String) -> String { "martlet:{dedupe}:" + value }
 
   /// | `push:user:<username>:notifications`, `push:instance:<id>:notifications` | stream, about 1,000 entries, 30 days from
   /// the last one | field `notification`: JSON `{"id","at","status","payload"}`, for

@@ -136,11 +136,12 @@ enum MemoryPart: String, CaseIterable {
     switch key {
     case "push:events": self = .events
     case _ where key.hasPrefix("push:result:"): self = .records
+    // Before others: a value may be any text.
+    case _ where isMartlets && (key.hasPrefix("martlet:{dedupe}:") || key.contains("}:dedupe:")): self = .dedupe
     case _ where key.hasSuffix(":notifications"): self = .notifications
     case _ where key.hasPrefix("push:jobs"): self = .jobs
     case _ where isMartlets && key.hasSuffix(":dead"): self = .deadLetters
     case _ where isMartlets && key.contains("}:") && MemoryPart.isOfQueue(key): self = .jobs
-    case _ where key.hasPrefix("martlet:{dedupe}:"): self = .dedupe
     case _ where key.hasPrefix("push:"): self = .devices
     default: self = .other
     }

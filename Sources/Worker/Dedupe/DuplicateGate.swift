@@ -3,7 +3,8 @@ import Jobs
 import Queue
 import Redis
 
-/// The gate of `dedupe`: of the jobs with one value, only the first within its window passes. Redis holds its nonce under the value.
+/// The gate of `dedupe`: of the jobs of a queue and an app with one value, only the first within its window passes. Redis holds its
+/// nonce under the value. The app is what the job says: which devices it has, and which app is the default, is not known here.
 @EventLoop
 final class DuplicateGate: Gate {
   private static let window = Duration.seconds(24 * 3600)
@@ -27,8 +28,12 @@ final class DuplicateGate: Gate {
   }
 
   private let connection: RedisClient
+  private let queues: [QueueKeys]
 
-  init(connection: RedisClient) { self.connection = connection }
+  init(connection: RedisClient, queues: [String]) {
+    self.connection = connection
+    self.queues = queues.map(QueueKeys.init(queue:))
+  }
 
   func concerns(_ delivery: Delivery) -> Bool { delivery.job.dedupe != nil }
 
@@ -38,15 +43,33 @@ final class DuplicateGate: Gate {
         answer(delivery, .go)
         continue
       }
-      let window = delivery.job.pusher == nil ? DuplicateGate.window : DuplicateGate.windowOfPushers
-      let call = DuplicateGate.reserve(value: QueueKeys.dedupe(value), nonce: nonce, ttl: window.milliseconds)
-      connection.send(call) { result in
-        switch result {
-        case .success(let holder) where holder.string == nonce: answer(delivery, .go)
-        case .success: answer(delivery, .end(JobOutcome(status: .duplicate, exit: .acknowledge)))
-        case .failure(let error): answer(delivery, .postpone(error))
-        }
+      let key = queues[delivery.claim.queueIndex].dedupe(value, app: delivery.job.addressedApp)
+      // What 2.0.0 has kept counts, too. This can go once no worker of 2.0.0 has run for 24 hours.
+      connection.send(RedisCommand("GET", QueueKeys.formerDedupe(value))) { [self] former in
+        if case .success(.null) = former { return reserve(key, nonce, delivery, answer) }
+        DuplicateGate.answer(to: delivery, former, nonce, answer)
       }
+    }
+  }
+
+  private func reserve(
+    _ key: String, _ nonce: String, _ delivery: Delivery, _ answer: @escaping @EventLoop (Delivery, GateAnswer) -> Void
+  ) {
+    let window = delivery.job.pusher == nil ? DuplicateGate.window : DuplicateGate.windowOfPushers
+    connection.send(DuplicateGate.reserve(value: key, nonce: nonce, ttl: window.milliseconds)) {
+      DuplicateGate.answer(to: delivery, $0, nonce, answer)
+    }
+  }
+
+  /// `holder`: the nonce of the first job with the value.
+  private static func answer(
+    to delivery: Delivery, _ holder: Result<RedisValue, RedisError>, _ nonce: String,
+    _ answer: @EventLoop (Delivery, GateAnswer) -> Void
+  ) {
+    switch holder {
+    case .success(let holder) where holder.string == nonce: answer(delivery, .go)
+    case .success: answer(delivery, .end(JobOutcome(status: .duplicate, exit: .acknowledge)))
+    case .failure(let error): answer(delivery, .postpone(error))
     }
   }
 }

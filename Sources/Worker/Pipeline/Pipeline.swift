@@ -52,7 +52,7 @@ final class Pipeline {
     let steps = configuration.steps.map { $0(context.worker) }
     lookup = steps.lazy.compactMap(\.lookup).first
     gatesBeforeDevices = Gates(
-      [OperatorMarks(queue: queue), DuplicateGate(connection: context.connection)]
+      [OperatorMarks(queue: queue), DuplicateGate(connection: context.connection, queues: configuration.queues)]
         + steps.compactMap(\.gateBeforeDevices))
     gatesAfterDevices = Gates(steps.compactMap(\.gateAfterDevices))
     cleanup = RegistryCleanup(registry: context.registry, log: context.log)

@@ -111,9 +111,35 @@ import TestSupport
     #expect(try await fleet.gateway.ledger().received == 1)
   }
 
+  @Test func `a dedupe value counts in one queue, for the app that the job names`() async throws {
+    let (value, queue) = (fleet.unique("value"), fleet.unique("other"))
+    let other = try await fleet.worker(on: queue)
+    for app in ["", #","app":"com.example.demo""#, #","app":"com.example.other""#] {
+      #expect(try await deliver(app + #","dedupe":"\#(value)""#).status != "duplicate")
+      #expect(try await deliver(app + #","dedupe":"\#(value)""#).status == "duplicate")
+    }
+    for status in ["accepted", "duplicate"] {
+      let id = fleet.unique("outcome")
+      try await enqueue(#","dedupe":"\#(value)""#, to: fleet.uniqueToken(), id: id, on: queue)
+      #expect(try await fleet.record(id).status == status)
+    }
+    #expect(try await other.stop() == 0)
+  }
+
+  @Test func `a value that 2.0.0 has kept counts until it expires, and not for its own job`() async throws {
+    let (value, nonce, id) = (fleet.unique("value"), fleet.unique("nonce"), fleet.unique("outcome"))
+    try await fleet.redis("SET", "martlet:{dedupe}:\(value)", nonce)
+    #expect(try await deliver(#","dedupe":"\#(value)""#).status == "duplicate")
+    let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello","dedupe":"\#(value)"}"#
+    try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)), on: worker.queue)
+    #expect(try await fleet.record(id).status == "accepted")
+    try await fleet.redis("DEL", "martlet:{dedupe}:\(value)")
+    #expect(try await deliver(#","dedupe":"\#(value)""#).status == "accepted")
+  }
+
   @Test func `a job whose worker crashed is not its own duplicate`() async throws {
     let (value, nonce, id) = (fleet.unique("value"), fleet.unique("nonce"), fleet.unique("outcome"))
-    try await fleet.redis("SET", QueueKeys.dedupe(value), nonce)
+    try await fleet.redis("SET", QueueKeys(queue: worker.queue).dedupe(value, app: nil), nonce)
     let job = #"{"id":"\#(id)","to":{"token":"\#(fleet.uniqueToken())"},"title":"Hello","dedupe":"\#(value)"}"#
     try await fleet.enqueue(Envelope(crashes: 1, nonce: nonce, job: Array(job.utf8)), on: worker.queue)
     #expect(try await fleet.record(id).status == "accepted")

@@ -60,7 +60,7 @@ import TestSupport
     #expect(try await statuses(fleet.sandbox, of: token) == [200, 200])
     #expect(try await statuses(fleet.gateway, of: token).isEmpty)
     // What strangers make the fleet keep is gone soon.
-    let values = try await fleet.redis("KEYS", "martlet:{dedupe}*matrix-*").array?.compactMap(\.string) ?? []
+    let values = try await fleet.redis("KEYS", "martlet:{*}:dedupe:*:matrix-*").array?.compactMap(\.string) ?? []
     #expect(values.count == 2)
     for value in values {
       #expect((1...300).contains(try await fleet.redis("TTL", value).integer ?? 0), "\(value)")
