@@ -131,8 +131,8 @@ extension JobResult {
 extension JobResult {
   /// The record of docs/jobs.md, without white space. `nonce` is that of the job's envelope, by which the job recognizes its
   /// record. A job that is simply accepted needs none where record and settlement are one step, because it writes no further
-  /// record; elsewhere a worker that comes late may (`isSeparate`).
-  public func json(nonce: String? = nil, isSeparate: Bool = false) -> [UInt8] {
+  /// record; elsewhere a worker that comes late may (`isSeparate`). `queue` is that of a job that has not ended.
+  public func json(nonce: String? = nil, isSeparate: Bool = false, queue: String? = nil) -> [UInt8] {
     var json = JSONWriter(capacity: 256 + results.count * 192)
     json.beginObject()
     json.member("id", id)
@@ -153,6 +153,7 @@ extension JobResult {
     json.member("claimedAt", claimedAt)
     json.member("finishedAt", finishedAt)
     if !history.isEmpty || isSeparate { json.member("nonce", nonce) }
+    json.member("queue", queue)
     json.member("turn", turn.text)
     if !history.isEmpty {
       json.key("history")

@@ -119,7 +119,7 @@ enum OperationsScripts {
     if not element or string.sub(element, 1, #head) ~= head then return 0 end
     redis.call('ZREM', sets[letter], element)
     redis.call('DEL', due)
-    if record ~= due then write(record, json, ttl, author) end
+    if record ~= due then write(record, json, ttl, author, nil, due) end
     if reply ~= due then answer(reply, json) end
     if stream ~= due and redis.pcall('EXISTS', stream) == 1 then
       \(EventStream.append(to: "stream", "event"))

@@ -148,7 +148,8 @@ public final class JobQueue {
 
   /// Writes the record of a job that no worker holds. `nonce` is the job's.
   public func write(_ record: Settlement.Record, nonce: String? = nil, queue: String) {
-    SeparateRecords(connection: context.connection).write(Settlement(.acknowledge, record: record), nonce: nonce) {
+    let settlement = Settlement(.acknowledge, record: record)
+    SeparateRecords(connection: context.connection).write(settlement, nonce: nonce, queue: queue) {
       [context] result in
       if case .success(false) = result { context.warnings.warnOfKeptRecord(id: record.jobID, queue: queue) }
     }
@@ -419,7 +420,7 @@ extension JobQueue {
     _ notification: Settlement.Notification, _ completion: @escaping @EventLoop (Result<Void, RedisError>) -> Void
   ) {
     let settlement = Settlement(.acknowledge, notifications: [notification])
-    SeparateRecords(connection: context.connection).write(settlement, nonce: nil) {
+    SeparateRecords(connection: context.connection).write(settlement, nonce: nil, queue: "") {
       completion($0.map { _ in })
     }
   }

@@ -318,7 +318,7 @@ package enum QueueScripts {
       if taken == 0 then
         answer[#answer + 1] = place - 1
       elseif record ~= '' then
-        local isRun, isWritten = pcall(write, KEYS[records + place], record, ttl, '')
+        local isRun, isWritten = pcall(write, KEYS[records + place], record, ttl, '', nil, inflight)
         if not isRun then refusal = isWritten elseif not isWritten then answer[#answer + 1] = -place end
       end
     end
@@ -429,7 +429,7 @@ package enum QueueScripts {
   /// A longer value under a record's key is not a record.
   static let maximumRecordBytes = 262_144
 
-  /// Lua: `write(key, record, ttl, author, nonce)` writes a record. It returns false, and writes nothing, if another job
+  /// Lua: `write(key, record, ttl, author, nonce, place)` writes a record. It returns false, and writes nothing, if another job
   /// with the same id has a record there and has not ended, or ended while this job was claimed. The record of a duplicate,
   /// which may end before the job that it repeats, is replaced, and replaces none of another job.
   ///
@@ -439,11 +439,14 @@ package enum QueueScripts {
   /// which have no nonce. Elsewhere a worker that was taken for dead may write late, and its job's record of a later
   /// ``AttemptTurn`` stays: it returns nil.
   ///
+  /// `place` is the job's queue, or a key of it. A record that has not ended names its queue, and keeps no end of a job of another
+  /// queue out. That then names its own, so that the other job, which may wait for long, does not take it back before it ends.
+  ///
   /// If there is no record yet, this costs what a SET does.
   package static let writing = """
     \(AttemptTurn.comparing)
     local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
-    local function write(key, record, ttl, author, nonce)
+    local function write(key, record, ttl, author, nonce, place)
       if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
       local size = redis.pcall('STRLEN', key)
       if type(size) == 'number' and size <= \(maximumRecordBytes) then
@@ -457,7 +460,13 @@ package enum QueueScripts {
             if isEarlier(new, was) then return nil end
           elseif by ~= author then
             if new.status == 'duplicate' then return true end
-            if was.status ~= 'duplicate' and not endedBefore then return false end
+            local queue = string.match(place, '^martlet:{(.*)}:') or place
+            local isElsewhere = type(was.queue) == 'string' and was.queue ~= queue
+            if isElsewhere and isOver(new) and not isOver(was) then
+              record = string.sub(record, 1, -2) .. ',"queue":' .. cjson.encode(queue) .. '}'
+            elseif isElsewhere and not isOver(new) or was.status ~= 'duplicate' and not endedBefore then
+              return false
+            end
           end
         end
       end
@@ -496,7 +505,7 @@ package enum QueueScripts {
       local isWritten, key, refusal, leftOut = true, readers, nil, nil
       if json ~= '' then
         if record ~= inflight then
-          local isRun, result = pcall(write, record, json, ttl, author)
+          local isRun, result = pcall(write, record, json, ttl, author, nil, inflight)
           if isRun then isWritten = result else leftOut = type(result) == 'table' and result.err or result end
         end
         if reply ~= inflight then answer(reply, json) end
@@ -573,17 +582,19 @@ package enum QueueScripts {
   ///
   /// Returns 1, 0 if another job has a record there, or nil if a later attempt at the job has.
   private static let separateRecordScript = RedisScript(
-    keys: ["record"], arguments: ["json", "ttl", "author", "nonce"],
+    keys: ["record"], arguments: ["json", "ttl", "author", "nonce", "queue"],
     """
     \(writing)
     redis.call('PEXPIRE', record, ttl)
-    local isWritten = write(record, json, ttl, author, nonce)
+    local isWritten = write(record, json, ttl, author, nonce, queue)
     if isWritten == nil then return nil end
     return isWritten and 1 or 0
     """)
 
-  static func separateRecord(record: String, json: [UInt8], ttl: Int64, author: String, nonce: String) -> RedisCall {
-    separateRecordScript.call(keys: record, arguments: json, ttl, author, nonce)
+  static func separateRecord(
+    record: String, json: [UInt8], ttl: Int64, author: String, nonce: String, queue: String
+  ) -> RedisCall {
+    separateRecordScript.call(keys: record, arguments: json, ttl, author, nonce, queue)
   }
 
   /// Puts a record on the list that its producer has named, unless it is there already. A list that this creates expires

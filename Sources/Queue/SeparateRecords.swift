@@ -19,14 +19,15 @@ package struct SeparateRecords {
   }
 
   /// Writes the record, then reply, notification records and events, unless a later attempt at the job has left its record. `nonce`
-  /// is the job's. Passes false if another job has a record there, which stays.
+  /// is the job's, `queue` the queue that it is from. Passes false if another job has a record there, which stays.
   package func write(
-    _ settlement: Settlement, nonce: String?, _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
+    _ settlement: Settlement, nonce: String?, queue: String,
+    _ completion: @escaping @EventLoop (Result<Bool, RedisError>) -> Void
   ) {
     guard let record = settlement.record, record.isKept else {
       return writeParts(of: settlement) { completion($0.map { true }) }
     }
-    write(record, nonce) { [self] result in
+    write(record, nonce, queue) { [self] result in
       switch result {
       case .failure(let error): completion(.failure(error))
       case .success(.null): completion(.success(true))
@@ -72,7 +73,7 @@ package struct SeparateRecords {
   }
 
   private func write(
-    _ record: Settlement.Record, _ nonce: String?, _ completion: @escaping RedisClient.Completion
+    _ record: Settlement.Record, _ nonce: String?, _ queue: String, _ completion: @escaping RedisClient.Completion
   ) {
     let (key, ttl) = (QueueKeys.result(record.jobID), record.timeToLive.milliseconds)
     // Most jobs have no record yet: a plain command costs a third of the script.
@@ -82,7 +83,7 @@ package struct SeparateRecords {
       case .success(.null), .failure(.reply):
         // There is a record, or Redis is full.
         let call = QueueScripts.separateRecord(
-          record: key, json: record.json, ttl: ttl, author: record.author ?? "", nonce: nonce ?? "")
+          record: key, json: record.json, ttl: ttl, author: record.author ?? "", nonce: nonce ?? "", queue: queue)
         connection.send(call, completion)
       case .success: completion(.success(.integer(1)))
       case .failure: completion(result)

@@ -60,7 +60,8 @@ final class Settler {
   // MARK: - Records before the job, in a cluster
 
   private func record(_ entry: PendingSettlement) {
-    records.write(entry.settlement, nonce: entry.claim.envelope.nonce) { [self] result in
+    let queue = context.queues[entry.claim.queueIndex].queue
+    records.write(entry.settlement, nonce: entry.claim.envelope.nonce, queue: queue) { [self] result in
       switch result {
       case .success(let isWritten):
         if !isWritten { countKeptRecord(of: entry) }

@@ -19,22 +19,26 @@ struct SeparateRecordTests: QueueScriptTests {
   /// The record of a job `a`, which was claimed at `claimedAt` and ended 10 ms later.
   private func record(
     _ status: JobStatus, by worker: String = "w", claimedAt: Int64 = 100, nonce: String? = "n.1", author: String? = nil,
-    turn: AttemptTurn = AttemptTurn()
+    turn: AttemptTurn = AttemptTurn(), queue: String? = nil
   ) -> Settlement.Record {
     var result = JobResult(
       id: "a", status: status, worker: worker, claimedAt: claimedAt, finishedAt: claimedAt + 10)
     result.turn = turn
     if nonce != nil { result.history.append(claimedAt, .claimed(worker: worker, attempt: 1, waited: nil)) }
     return Settlement.Record(
-      jobID: "a", json: result.json(nonce: nonce), timeToLive: .seconds(60), author: author)
+      jobID: "a", json: result.json(nonce: nonce, queue: queue), timeToLive: .seconds(60), author: author)
   }
 
   /// Writes the record of the job with `nonce`. Returns false if another job has one there.
   @discardableResult
-  private func write(_ record: Settlement.Record, nonce: String? = "n.1") async throws -> Bool {
+  private func write(
+    _ record: Settlement.Record, nonce: String? = "n.1", queue: String = "q"
+  ) async throws -> Bool {
     let records = SeparateRecords(connection: connection)
     let result = await withCheckedContinuation { continuation in
-      records.write(Settlement(.acknowledge, record: record), nonce: nonce) { continuation.resume(returning: $0) }
+      records.write(Settlement(.acknowledge, record: record), nonce: nonce, queue: queue) {
+        continuation.resume(returning: $0)
+      }
     }
     return try result.get()
   }
@@ -64,6 +68,21 @@ struct SeparateRecordTests: QueueScriptTests {
     #expect(try await write(record(.accepted, claimedAt: 600, nonce: nil)))
     #expect(try await write(record(status, by: "v", claimedAt: 700, nonce: "n.2"), nonce: "n.2"))
     #expect(try await stored()?.status == status)
+  }
+
+  @Test func `a job of another queue that has not ended keeps no end out, and does not take it back`() async throws {
+    let waiting = record(.retrying, nonce: "n.2", queue: "other")
+    for status in [JobStatus.retrying, .deferred, .accepted, .dead] {
+      try await send("DEL", QueueKeys.result("a"))
+      try await write(waiting, nonce: "n.2", queue: "other")
+      #expect(try await write(record(status, by: "v", claimedAt: 50)) == status.isFinal)
+      #expect(try await stored()?.status == (status.isFinal ? status : .retrying))
+    }
+    let again = record(.retrying, claimedAt: 900, nonce: "n.2", author: "w 100", queue: "other")
+    #expect(try await !write(again, nonce: "n.2", queue: "other"))
+    #expect(try await stored()?.status == .dead)
+    #expect(try await write(record(.accepted, claimedAt: 950, nonce: "n.2"), nonce: "n.2", queue: "other"))
+    #expect(try await stored()?.status == .accepted)
   }
 
   @Test func `a worker that was taken for dead and writes late does not replace the end of its job`() async throws {
@@ -137,7 +156,7 @@ struct SeparateRecordTests: QueueScriptTests {
     let records = SeparateRecords(connection: connection)
     let settlement = Settlement(.acknowledge, record: record, replyTo: "replies")
     let result = await withCheckedContinuation { continuation in
-      records.write(settlement, nonce: "n.1") { continuation.resume(returning: $0) }
+      records.write(settlement, nonce: "n.1", queue: "q") { continuation.resume(returning: $0) }
     }
     _ = try result.get()
   }

@@ -190,15 +190,15 @@ public struct FleetQueues {
         ttl: ending.record.timeToLive.milliseconds, author: ending.record.author ?? "", event: ending.event?.json ?? [])
     )
     guard answer.integer == 1 else { return false }
-    if isSeparate { await writeSeparately(ending, nonce: found.nonce) }
+    if isSeparate { await writeSeparately(ending, nonce: found.nonce, queue: keys.queue) }
     return true
   }
 
-  private func writeSeparately(_ ending: CancelledEnding, nonce: String?) async {
+  private func writeSeparately(_ ending: CancelledEnding, nonce: String?, queue: String) async {
     let records = SeparateRecords(connection: connection)
     let settlement = Settlement(.acknowledge, record: ending.record, replyTo: ending.replyTo)
     _ = await withCheckedContinuation { continuation in
-      records.write(settlement, nonce: nonce) { continuation.resume(returning: $0) }
+      records.write(settlement, nonce: nonce, queue: queue) { continuation.resume(returning: $0) }
     }
     guard let event = ending.event else { return }
     _ = try? await connection.send(EventScripts.appendIfPresent(stream: EventStream.key, event: event.json))

@@ -12,6 +12,7 @@ struct SettlementWriter {
   private let events: JobEvents
   /// Whether a record is written before its job is settled.
   private let isSeparate: Bool
+  private let queues: [String]
 
   init(_ configuration: WorkerConfiguration, _ memory: MemoryWatch) {
     events = JobEvents(areWritten: configuration.writesEvents, queues: configuration.queues)
@@ -19,6 +20,7 @@ struct SettlementWriter {
     self.memory = memory
     notifications = NotificationRecords(configuration)
     isSeparate = configuration.redis.isCluster
+    queues = configuration.queues
   }
 
   /// `now` is Unix ms. Call ``Delivery/recordOutcome(_:at:)`` and ``JobObserver/ended(_:_:at:)`` before.
@@ -31,7 +33,9 @@ struct SettlementWriter {
     let replyTo = outcome.status.isFinal ? delivery.job.replyTo : nil
     var record: Settlement.Record?
     if hasRecord || replyTo != nil {
-      let json = delivery.tally.result.json(nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate)
+      let json = delivery.tally.result.json(
+        nonce: delivery.claim.envelope.nonce, isSeparate: isSeparate,
+        queue: outcome.status.isFinal ? nil : queues[delivery.claim.queueIndex])
       if !isLeftOut { memory.wroteRecord(json.count + delivery.id.utf8.count, isAccepted: isAccepted) }
       record = Settlement.Record(
         jobID: delivery.id, json: json,

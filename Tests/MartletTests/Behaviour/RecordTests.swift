@@ -146,6 +146,27 @@ import TestSupport
   }
 
   @Test(arguments: ["", #","replyTo":"replies""#])
+  func `the end of a job replaces the record of one that waits in another queue, and stays`(
+    members: String
+  ) async throws {
+    let (worker, other) = (try await fleet.worker(), try await fleet.worker())
+    let (id, slow, fast) = (fleet.unique("common"), fleet.uniqueToken(), fleet.uniqueToken())
+    try await fleet.gateway.device(slow, #""rule":"fixed","status":503,"retryAfter":1"#)
+    try await fleet.enqueue(job(id, to: slow), on: other.queue)
+    _ = try await fleet.record(id, "postponed") { $0.status == "retrying" }
+    try await fleet.enqueue(job(id, to: fast, members), on: worker.queue)
+    let record = try await fleet.record(id, "its end") { $0.status == "accepted" }
+    #expect(record.device(fast) != nil)
+    #expect(try await worker.metric("martlet_records_kept_total") == 0)
+    // What the other one writes while it waits does not replace it; its end does.
+    try await eventually("it is counted") { try await other.metric("martlet_records_kept_total") ?? 0 >= 1 }
+    #expect(try await fleet.currentRecord(id)?.device(fast) != nil)
+    try await fleet.gateway.reset()
+    _ = try await fleet.record(id, "the other's end") { $0.device(slow) != nil && $0.status == "accepted" }
+    for worker in [worker, other] { #expect(try await worker.stop() == 0) }
+  }
+
+  @Test(arguments: ["", #","replyTo":"replies""#])
   func `a waiting job's record is replaced by its own attempts only`(members: String) async throws {
     let worker = try await fleet.worker()
     let (id, slow, fast) = (fleet.unique("mine"), fleet.uniqueToken(), fleet.uniqueToken())
