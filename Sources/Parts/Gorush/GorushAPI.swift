@@ -41,7 +41,7 @@ struct GorushAPI: HTTPAPI {
       let statistics = try await refusingFaults(await GorushStatistics.read(connection))
       return .json(statistics.object(version: context.configuration.version))
     }
-    let batch = try batch(request.http.body, for: key?.apps ?? .everyApp)
+    let batch = try batch(request.http.body, of: GorushCaller(key))
     try await admit(request.http, key, storage.access, jobs: batch.jobs.count)
     return try await enqueue(batch, connection)
   }
@@ -64,7 +64,7 @@ struct GorushAPI: HTTPAPI {
     try await access.admit(key, weight: weight, "jobs")
   }
 
-  private func batch(_ body: [UInt8], for apps: AppBinding) throws(Refusal) -> GorushBatch {
+  private func batch(_ body: [UInt8], of caller: GorushCaller) throws(Refusal) -> GorushBatch {
     func refusal(_ message: String) -> Refusal { .invalid("notifications", message) }
     guard let notifications = try RequestBody.object(body)["notifications"]?.array else {
       throw refusal("Missing notifications field.")
@@ -73,7 +73,7 @@ struct GorushAPI: HTTPAPI {
     guard notifications.count <= GorushAPI.maximumNotifications else {
       throw refusal("Number of notifications(\(notifications.count)) over limit(\(GorushAPI.maximumNotifications))")
     }
-    var batch = GorushBatch(apps: apps)
+    var batch = GorushBatch(of: caller)
     for notification in notifications { batch.add(notification) }
     return batch
   }

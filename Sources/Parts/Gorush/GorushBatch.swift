@@ -4,6 +4,18 @@ import JSON
 import PushModel
 import Sidecar
 
+/// Who sends a request.
+struct GorushCaller {
+  let apps: AppBinding
+  let ids: JobNamespace
+
+  /// Nil: anybody.
+  init(_ key: Credential?) {
+    apps = key?.apps ?? .everyApp
+    ids = key.map(JobNamespace.init(ofKey:)) ?? .ofNobody()
+  }
+}
+
 /// The jobs of one request, and what is reported of its notifications.
 struct GorushBatch {
   private static let tokensOfJob = 500
@@ -16,8 +28,7 @@ struct GorushBatch {
   /// Entries of an answer: each may quote more than what it is about.
   private static let maximumLogs = 1000
 
-  /// The apps that the caller is for.
-  let apps: AppBinding
+  private let caller: GorushCaller
   /// As JSON.
   private(set) var jobs: [[UInt8]] = []
   /// Tokens in ``jobs``.
@@ -27,8 +38,8 @@ struct GorushBatch {
   /// How many there are beside ``logs``.
   private var unlistedCount = 0
 
-  init(apps: AppBinding) {
-    self.apps = apps
+  init(of caller: GorushCaller) {
+    self.caller = caller
   }
 
   mutating func add(_ json: JSONValue) {
@@ -40,7 +51,7 @@ struct GorushBatch {
         return (tokens.isEmpty ? [""] : tokens).forEach { log(fault, of: fields, token: $0) }
       }
       guard !tokens.isEmpty else { throw GorushFault(reason: "tokens: missing; name at least one device token") }
-      let notification = try GorushNotification(fields, for: apps)
+      let notification = try GorushNotification(fields, of: caller)
       try enqueue(notification, to: valid(tokens, of: fields))
       guard !notification.ignored.isEmpty else { return }
       log("ignored: \(notification.ignored.joined(separator: ", "))", of: fields, type: "ignored-fields")

@@ -2,6 +2,7 @@ import Credentials
 import Jobs
 import JSON
 import PushModel
+import Sidecar
 
 /// A notification for iOS, as a job without its tokens.
 struct GorushNotification {
@@ -26,11 +27,12 @@ struct GorushNotification {
 
   /// Fields that nothing is done with.
   let ignored: [String]
-  private let id: String
+  /// The sender's, if it is valid.
+  private let id: String?
+  private let ids: JobNamespace
   private let members: JSONObject
 
-  /// `apps`: what the caller is for.
-  init(_ fields: GorushFields, for apps: AppBinding) throws(GorushFault) {
+  init(_ fields: GorushFields, of caller: GorushCaller) throws(GorushFault) {
     let payload = try GorushNotification.payload(fields)
     let topic = try fields.text("topic")
     var type = try fields.text("push_type")
@@ -47,8 +49,9 @@ struct GorushNotification {
     // What only wakes the app is a background push, unless the sender says otherwise.
     let isSilent = ["alert", "badge", "sound"].allSatisfy { payload["aps"]?[$0] == nil }
     if isSilent, type == nil, priority != 10, payload["aps"]?["content-available"] != nil { type = "background" }
-    let app = try GorushNotification.app(topic.map { meant?.bundleID(ofTopic: $0) ?? $0 }, for: apps)
-    id = try fields.text("notif_id").flatMap { Job.isID($0) ? $0 : nil } ?? JobID.random()
+    let app = try GorushNotification.app(topic.map { meant?.bundleID(ofTopic: $0) ?? $0 }, for: caller.apps)
+    id = try fields.text("notif_id").flatMap { Job.isID($0) ? $0 : nil }
+    ids = caller.ids
     members = [
       "app": app, "payload": payload, "pushType": type, "priority": priority,
       "collapseId": try fields.text("collapse_id"), "expiration": try fields.value("expiration", .count),
@@ -62,8 +65,9 @@ struct GorushNotification {
 
   /// The job as JSON. `number`: of the jobs of this notification.
   func job(to tokens: [DeviceToken], number: Int) -> [UInt8] {
+    let own = id.map { ids.jobID(number == 0 ? $0 : "\($0)-\(number)") }
     let start: JSONObject = [
-      "id": number == 0 ? id : "\(id.prefix(120))-\(number)", "to": ["tokens": tokens.map(\.text)] as JSONObject,
+      "id": own ?? JobID.random(), "to": ["tokens": tokens.map(\.text)] as JSONObject,
     ]
     return (start + members).bytes
   }

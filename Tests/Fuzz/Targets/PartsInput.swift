@@ -65,7 +65,7 @@ enum PartsInput {
   #if PART_GORUSH
     private static func checkNotifications(_ body: [UInt8]) throws(Violation) {
       guard let notifications = (try? JSONValue(parsing: body))?["notifications"]?.array else { return }
-      var batch = GorushBatch(apps: .everyApp)
+      var batch = GorushBatch(of: GorushCaller(nil))
       for notification in notifications { batch.add(notification) }
       for job in batch.jobs { try JSONText.requireValid(job, "a job of the gorush API") }
       for log in batch.logs { try JSONText.requireValid(log.bytes, "a log of the gorush API") }

@@ -195,7 +195,8 @@ struct GorushAPITests {
     let answer = try await push(client, body(#","message":"m","notif_id":"sale""#, tokens: tokens))
     #expect(answer.counts == .integer(900))
     let jobs = try await jobs(client, queue)
-    #expect(jobs.map { $0["id"] } == [.string("sale"), .string("sale-1")])
+    let ids = jobs.compactMap { $0["id"]?.string }
+    #expect(ids.map { $0.split(separator: ":").last } == ["sale", "sale-1"])
     #expect(jobs.flatMap { $0["to"]?["tokens"]?.array ?? [] } == tokens.map(JSONValue.string))
     await client.stop()
   }
@@ -247,6 +248,45 @@ struct GorushAPITests {
     #expect(logs.count == 1001)
     #expect(logs.last?["error"]?.string?.contains("4000") == true)
     await client.stop()
+  }
+
+  // MARK: - Ids
+
+  @Test func `a notif_id names a job of its own key, and is shown as it was sent`() async throws {
+    let queue = "push:jobs:gorush-ids"
+    let client = try await client(.key, queue: queue)
+    let other = client.unique("other")
+    try await client.allow(other, secret: other, scopes: [.jobs])
+    let long = String(repeating: "n", count: 128)
+    var ids: [[String]] = []
+    for (secret, id) in [(client.key, "n"), (client.key, "n"), (other, "n"), (client.key, long), (other, long)] {
+      _ = try await client.fixture.run("DEL", queue)
+      let text = #"{"notifications":[\#(notification(id)),{"platform":1,"notif_id":"\#(id)","message":"m"}]}"#
+      let answer = try await client.send("POST", "/api/push", text, ["X-API-Key": secret])
+      #expect(answer.json?["counts"] == .integer(1))
+      #expect(answer.json?["logs"]?.array?.map { $0["notif_id"] } == [.string(id)])
+      ids.append(try await jobs(client, queue).compactMap { $0["id"]?.string })
+    }
+    #expect(ids.allSatisfy { $0.count == 1 && Job.isID($0[0]) })
+    #expect(ids[0] == ids[1])
+    #expect(Set(ids).count == 4)
+    #expect(!ids.contains(["n"]) && !ids.contains([long]))
+    #expect(ids[0][0].hasSuffix(":n"))
+    await client.stop()
+  }
+
+  @Test func `without a key no notif_id names a job that is there already`() async throws {
+    let queue = "push:jobs:gorush-nobody"
+    let client = try await client(queue: queue)
+    for _ in 0..<2 { _ = try await push(client, #"{"notifications":[\#(notification("n"))]}"#) }
+    let ids = try await jobs(client, queue).compactMap { $0["id"]?.string }
+    #expect(ids.count == 2 && Set(ids).count == 2 && !ids.contains("n"))
+    #expect(ids.allSatisfy { Job.isID($0) && $0.hasSuffix(":n") })
+    await client.stop()
+  }
+
+  private func notification(_ id: String) -> String {
+    #"{"tokens":["\#(Self.token)"],"platform":1,"notif_id":"\#(id)","message":"m"}"#
   }
 
   // MARK: - Statistics

@@ -1,6 +1,7 @@
 import FleetSupport
 import Foundation
 import JSON
+import Redis
 import Testing
 import TestSupport
 
@@ -105,6 +106,26 @@ import TestSupport
       $0["to"]?["tokens"] == .array(tokens.map(JSONValue.string))
     }
     return try #require(job?["payload"])
+  }
+
+  @Test func `a notif_id removes no job that a producer has scheduled under it`() async throws {
+    let queue = fleet.unique("gorush-ids")
+    let worker = try await fleet.worker(on: queue)
+    let sidecar = try await fleet.sidecar("sidecar", ["MARTLET_QUEUES": queue, "MARTLET_GORUSH": "open"])
+    let (id, scheduled, sent) = (fleet.unique("invoice"), fleet.uniqueToken(), fleet.uniqueToken())
+    let due = Int64(Date().timeIntervalSince1970 * 1000) + 3_600_000
+    try await fleet.enqueue(
+      #"{"id":"\#(id)","to":{"token":"\#(scheduled)"},"title":"A","sendAt":\#(due)}"#, on: queue)
+    try await eventually("it is scheduled") {
+      try await fleet.redis("ZCARD", "martlet:{\(queue)}:scheduled").integer == 1
+    }
+    let body = #"{"notifications":[{"tokens":["\#(sent)"],"platform":1,"notif_id":"\#(id)","message":"B"}]}"#
+    #expect(try await sidecar.ask("/api/push", as: "", body).status == 200)
+    try await eventually("it is sent") { try await fleet.gateway.recent().contains { $0.token == sent } }
+    #expect(try await fleet.redis("ZCARD", "martlet:{\(queue)}:scheduled").integer == 1)
+    #expect(try await fleet.currentRecord(id)?.status != "accepted")
+    #expect(try await worker.stop() == 0)
+    #expect(try await sidecar.stop() == 0)
   }
 
   @Test func `every body arrives at every token as its sender means it`() async throws {
