@@ -13,6 +13,9 @@ import Foundation
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
+#if canImport(Security)
+  import Security
+#endif
 #if canImport(UIKit) && !os(watchOS)
   import UIKit
 #endif
@@ -191,11 +194,6 @@ extension MartletDevice {
 
     static func current() async -> Facts {
       let bundleID = Bundle.main.bundleIdentifier
-      #if canImport(UIKit) && !os(watchOS)
-        let vendor = await MainActor.run { UIDevice.current.identifierForVendor?.uuidString }
-      #else
-        let vendor: String? = nil
-      #endif
       #if targetEnvironment(simulator)
         let environment: MartletDevice.Environment? = .sandbox
       #else
@@ -204,13 +202,7 @@ extension MartletDevice {
       #endif
       return Facts(
         bundleID: bundleID, environment: environment, locale: Locale.preferredLanguages.first,
-        deviceID: vendor.map { Facts.deviceID(vendor: $0, bundleID: bundleID) })
-    }
-
-    /// The identifier for the vendor is the same in all apps of a vendor. Tokens of one `deviceId` change hands together, so it
-    /// is one for each app.
-    static func deviceID(vendor: String, bundleID: String?) -> String {
-      String("\(vendor):\(bundleID ?? "")".prefix(128))
+        deviceID: MartletDevice.deviceID)
     }
 
     /// Reads `aps-environment` in embedded.mobileprovision, a property list inside a signature. The App Store removes the file:
@@ -229,6 +221,45 @@ extension MartletDevice {
       default: return nil
       }
     }
+  }
+
+  /// A random id of this app on this phone, which ties its tokens together. It stays when the app is installed again, which changes
+  /// the identifier for the vendor and the token; and it does not go to another phone with a backup. Nil if the keychain is not
+  /// available, as before the first unlock.
+  public static var deviceID: String? {
+    Keychain.text("MartletDevice.deviceID", of: Bundle.main.bundleIdentifier ?? "") { UUID().uuidString }
+  }
+
+  private enum Keychain {
+    /// Returns what is kept under a name; at first what `make` returns.
+    static func text(_ name: String, of account: String, make: () -> String) -> String? {
+      #if canImport(Security)
+        let place: [CFString: Any] = [
+          kSecClass: kSecClassGenericPassword, kSecAttrService: name, kSecAttrAccount: account,
+        ]
+        if let known = read(place) { return known }
+        let attributes: [CFString: Any] = [
+          kSecValueData: Data(make().utf8),
+          kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        ]
+        // Another part of the app may have been first.
+        SecItemAdd(place.merging(attributes) { $1 } as CFDictionary, nil)
+        return read(place)
+      #else
+        return nil
+      #endif
+    }
+
+    #if canImport(Security)
+      private static func read(_ place: [CFString: Any]) -> String? {
+        let question = place.merging([kSecReturnData: true]) { $1 }
+        var found: CFTypeRef?
+        guard SecItemCopyMatching(question as CFDictionary, &found) == errSecSuccess, let data = found as? Data else {
+          return nil
+        }
+        return String(data: data, encoding: .utf8)
+      }
+    #endif
   }
 
   /// The tokens that were registered since the last sign-out, over launches: they are unregistered then, also those that the
@@ -279,7 +310,8 @@ extension MartletDevice {
       case .user:
         body["token"] = token
         body["kind"] = kind.rawValue
-        body["deviceId"] = facts.deviceID
+        // A new token of a phone replaces the former one of its kind.
+        body["deviceId"] = kind.isSingle ? facts.deviceID : nil
         body["locale"] = facts.locale
         return Request(path: "api/push/register", headers: owner.headers, body: body)
       case .instance:

@@ -12,7 +12,6 @@ struct ApplePartsTests {
     import Foundation
     @MainActor open class UIDevice {
       public static let current = UIDevice()
-      public var identifierForVendor: UUID? { nil }
     }
     @MainActor open class UIApplication {
       public static let shared = UIApplication()
@@ -30,6 +29,19 @@ struct ApplePartsTests {
       public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { true }
     }
     """
+  private static let security = """
+    public typealias CFString = String
+    public typealias CFDictionary = [String: Any]
+    public typealias CFTypeRef = Any
+    public let kSecClass = "", kSecClassGenericPassword = "", kSecAttrService = "", kSecAttrAccount = ""
+    public let kSecValueData = ""
+    public let kSecAttrAccessible = "", kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = "", kSecReturnData = ""
+    public let errSecSuccess: Int32 = 0
+    public typealias Result = UnsafeMutablePointer<CFTypeRef?>?
+    public func SecItemCopyMatching(_ query: CFDictionary, _ result: Result) -> Int32 { 0 }
+    @discardableResult
+    public func SecItemAdd(_ query: CFDictionary, _ result: Result) -> Int32 { 0 }
+    """
   /// The lines that docs/first-push.md has for an app, as the body of a function.
   private static func app() throws -> String {
     let page = URL(filePath: #filePath).appending(path: "../../../../docs/first-push.md").standardizedFileURL
@@ -44,14 +56,17 @@ struct ApplePartsTests {
       """
   }
 
-  @Test func `it compiles where UIKit and UserNotifications exist, in the modes of Swift 5 and 6`() async throws {
+  @Test func `it compiles where UIKit, UserNotifications and a keychain exist, in the modes of Swift 5 and 6`()
+    async throws
+  {
     let directory = try TemporaryDirectory()
     func source(_ name: String, _ text: String) throws -> String {
       let path = "\(directory.path)/\(name).swift"
       try text.write(toFile: path, atomically: true, encoding: .utf8)
       return path
     }
-    for (module, text) in [("UIKit", Self.uiKit), ("UserNotifications", Self.userNotifications)] {
+    let modules = ["UIKit": Self.uiKit, "UserNotifications": Self.userNotifications, "Security": Self.security]
+    for (module, text) in modules {
       _ = try await ChildProcess.run(
         "swiftc",
         [

@@ -90,10 +90,11 @@ struct MartletDeviceDecisionTests {
     for profile in unknown { #expect(environment(profile) == nil) }
   }
 
-  @Test func `the id of a phone is another one for each app, and one that the sidecar takes`() {
-    let (one, other) = ("com.a", String(repeating: "b", count: 200))
-    let ids = [one, other].map { MartletDevice.Facts.deviceID(vendor: UUID().uuidString, bundleID: $0) }
-    #expect(ids[0].hasSuffix(":com.a"))
-    #expect(ids[1].count == 128)
+  @Test func `a phone is named for the kinds of which an app has one token`() throws {
+    let facts = MartletDevice.Facts(bundleID: nil, environment: nil, locale: nil, deviceID: "p")
+    for kind in MartletDevice.Kind.allCases {
+      let request = MartletDevice.Request.registration(of: "t", kind, owner: .user("a", secret: "s"), facts)
+      #expect(try #require(request).body?["deviceId"] == ([.widgets, .controls].contains(kind) ? nil : "p"))
+    }
   }
 }
