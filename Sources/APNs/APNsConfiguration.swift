@@ -65,6 +65,8 @@ public struct APNsConfiguration: Sendable {
   let environments: [PushEnvironment]
   /// Whether both environments share one gateway.
   let hasOneGateway: Bool
+  /// Whether that gateway was named for each of them.
+  let isNamedForBoth: Bool
   /// Takes broadcasts to channels; nil if the gateways do.
   let broadcasts: BroadcastOrigins?
   private let production: Origin
@@ -95,6 +97,7 @@ public struct APNsConfiguration: Sendable {
     production = try Origin(gateway.endpointOverride ?? PushEnvironment.production.origin)
     sandbox = try Origin(gateway.sandboxOverride ?? gateway.endpointOverride ?? PushEnvironment.sandbox.origin)
     hasOneGateway = production == sandbox
+    isNamedForBoth = hasOneGateway && gateway.sandboxOverride != nil
     broadcasts = try gateway.broadcastOverride.map { text throws(APNsError) in try BroadcastOrigins(text) }
     channels = try gateway.channelsOverride.map { text throws(APNsError) in try Origin(text) }
     environments = only.map { [$0] } ?? PushEnvironment.allCases
@@ -106,6 +109,15 @@ public struct APNsConfiguration: Sendable {
     self.connectionsPerEnvironment = connectionsPerEnvironment
     maximumConnections = max(connectionsPerEnvironment, gateway.maximumConnections)
     self.limits = limits
+  }
+
+  /// The environment of Apple's gateway that pushes of both environments go to; nil for any other gateway.
+  var environmentOfGateway: PushEnvironment? {
+    switch production.address.host {
+    case "api.push.apple.com": .production
+    case "api.sandbox.push.apple.com", "api.development.push.apple.com": .sandbox
+    default: nil
+    }
   }
 
   func origin(of environment: PushEnvironment) -> Origin { environment == .production ? production : sandbox }

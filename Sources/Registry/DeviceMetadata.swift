@@ -22,6 +22,11 @@ public struct DeviceMetadata: Sendable, Equatable {
   public var frequentPushes: Bool?
   /// The username as it was stored, if that was another form of it. It is never written.
   package internal(set) var storedName: ExactText?
+  /// The former tokens of the phone that this one has replaced.
+  public var replaced = ReplacedMarks()
+  /// The reach with which no environment that could be asked knew the token: nothing is sent to it from there. Nil if none was
+  /// found so.
+  public var unreachable: Int64?
 
   public init(
     username: Username, platform: Platform, updatedAt: Int64, bundleID: String? = nil,
@@ -42,7 +47,8 @@ public struct DeviceMetadata: Sendable, Equatable {
 
   /// The raw value is the index in ``keys``, so that keys are not compared as text.
   private enum Key: Int, CaseIterable {
-    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId, activity, frequentPushes
+    case username, platform, updatedAt, bundleId, environment, createdAt, kind, deviceId, activity, frequentPushes,
+      replaced, unreachable
   }
 
   private static let keys = JSONKeys(Key.allCases.map { "\($0)" })
@@ -84,6 +90,8 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.kind, .string): kind = DeviceKind(rawValue: try reader.readString()) ?? .app
     case (.deviceId, .string): deviceID = try reader.readString()
     case (.activity, .string): activity = try reader.readString()
+    case (.replaced, .string): replaced = ReplacedMarks(stored: try reader.readString())
+    case (.unreachable, .number): unreachable = try DeviceMetadata.milliseconds(from: &reader)
     case (.frequentPushes, .bool): frequentPushes = try reader.readBool()
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)
@@ -123,6 +131,8 @@ public struct DeviceMetadata: Sendable, Equatable {
     writer.member("deviceId", deviceID)
     writer.member("activity", activity)
     writer.member("frequentPushes", frequentPushes)
+    writer.member("unreachable", unreachable)
+    writer.member("replaced", replaced.isEmpty ? nil : replaced.text)
     writer.endObject()
     return writer.bytes
   }

@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import PushModel
 import Redis
 
@@ -107,8 +108,10 @@ extension Registry {
     }
 
     /// What removes the device from a user who has more than `limit`, unless it has changed.
-    func eviction(from user: Username, keeping limit: Int = 0) -> TokenOperation {
-      (token, .evict(user: user, stored: stored, above: limit))
+    func eviction(
+      from user: Username, keeping limit: Int = 0, because reason: String = RemovalCause.limit
+    ) -> TokenOperation {
+      (token, .evict(user: user, stored: stored, above: limit, reason: reason))
     }
   }
 }

@@ -13,6 +13,8 @@ public struct InstanceRecord: Sendable, Equatable {
   public var isActive: Bool
   /// Whether the credential of the instance is disabled or revoked.
   public var isSuspended: Bool
+  /// As ``DeviceMetadata/unreachable``.
+  public var unreachable: Int64?
 
   public init(
     token: DeviceToken, environment: PushEnvironment?, bundleID: String? = nil, updatedAt: Int64, isActive: Bool = true,
@@ -38,12 +40,13 @@ public struct InstanceRecord: Sendable, Equatable {
       token: DeviceToken(token), environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,
       isActive: value["active"]?.bool ?? true, isSuspended: value["suspended"]?.bool ?? false)
+    unreachable = value["unreachable"]?.time
   }
 
   public func json() -> [UInt8] {
     let object: JSONObject = [
       "token": token.text, "environment": environment?.rawValue, "bundleId": bundleID, "updatedAt": updatedAt,
-      "active": isActive, "suspended": isSuspended ? true : nil,
+      "active": isActive, "suspended": isSuspended ? true : nil, "unreachable": unreachable,
     ]
     return object.bytes
   }

@@ -22,6 +22,8 @@ public struct Registration: Sendable, Equatable {
   public let frequentPushes: Bool?
   /// Unix milliseconds.
   public let now: Int64
+  /// The former tokens of the phone, as the registry has found them.
+  var replaced = ReplacedMarks()
 
   public init(
     token: DeviceToken, username: Username, platform: Platform, bundleID: String? = nil,

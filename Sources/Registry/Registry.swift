@@ -183,9 +183,9 @@ public final class Registry {
     }
   }
 
-  /// Stores the environments in which APNs accepted devices, each unless the device was registered again since. Passes how many
+  /// Stores what answers of APNs have shown of devices, each unless the device was registered again since. Passes how many
   /// were stored.
-  public func learn(_ accepted: [AcceptedDevice], completion: @escaping CountCompletion) {
+  public func learn(_ accepted: [AnsweredDevice], completion: @escaping CountCompletion) {
     complete(completion) { () async throws(RedisError) in
       var count = 0
       let instances = accepted.compactMap(\.instanceOperation)
@@ -442,7 +442,7 @@ public final class Registry {
         resolution.devices.append(
           Device(
             token: record.token, bundleID: record.bundleID, environment: record.environment,
-            updatedAt: record.updatedAt, kind: .app))
+            updatedAt: record.updatedAt, kind: .app, unreachable: record.unreachable))
       }
     }
   }
@@ -514,9 +514,9 @@ public final class Registry {
   //
   // The tokens of Live Activities. They are devices: they change hands, expire and are removed as all others are.
 
-  /// Registers an update token of a Live Activity, or a push-to-start token, as ``register(_:)``. A former update token of the
-  /// same phone leaves the activity, and the user's oldest one if there are ``maximumActivityTokensOfUser``. Registers
-  /// nothing if the activity has ``maximumActivityTokens`` others.
+  /// Registers an update token of a Live Activity, or a push-to-start token, as ``register(_:)``. The user's oldest update
+  /// token leaves the activity if there are ``maximumActivityTokensOfUser``. Registers nothing if the activity has
+  /// ``maximumActivityTokens`` others.
   /// - Parameter isExpected: Whether the activity is known to be this user's: others cannot fill it then.
   public func register(
     activityToken registration: Registration, isExpected: Bool = false, within scope: AppScope? = nil
@@ -527,9 +527,11 @@ public final class Registry {
       let others = known.filter { $0.token != registration.token }
       let isNew = known.count == others.count
       guard isExpected || !isNew || others.count < Registry.maximumActivityTokens else { return .full }
-      let own = others.filter { $0.username == registration.username }.sorted { $0.updatedAt > $1.updatedAt }
-      let isFormer = { (device: Device) in device.deviceID != nil && device.deviceID == registration.deviceID }
-      formers = own.filter(isFormer) + own.filter { !isFormer($0) }.dropFirst(Registry.maximumActivityTokensOfUser - 1)
+      // A former one of the same phone is replaced by the registration.
+      let own = others.filter {
+        $0.username == registration.username && ($0.deviceID == nil || $0.deviceID != registration.deviceID)
+      }.sorted { $0.updatedAt > $1.updatedAt }
+      formers = Array(own.dropFirst(Registry.maximumActivityTokensOfUser - 1))
     }
     guard try await register(registration, within: scope) != nil else { return .foreign }
     for former in formers {

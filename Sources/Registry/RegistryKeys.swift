@@ -14,7 +14,9 @@ public enum RegistryKeys {
   /// ``DeviceMetadata``:
   /// | `push:token:<token>` | string, 1 year from the last registration, 1 day for the kind `pushtotalk`, 12 h for
   /// `activity` | JSON: `username` (empty for an anonymous device), `platform`, `updatedAt` (unix ms), when known
-  /// `bundleId`, `environment`, `createdAt` and `deviceId` (the phone), and `kind` if it is not `app`; of a token of a
+  /// `bundleId`, `environment`, `createdAt`, `deviceId` (the phone), `replaced` (marks of tokens of the phone that this one has
+  /// replaced) and `unreachable` (a digest of the keys and endpoints with which no environment that could be asked knew the
+  /// token: nothing is sent to it from there), and `kind` if it is not `app`; of a token of a
   /// [Live Activity](live-activities.md) also `activity` (its id, or the attributes type) and, if the app says it,
   /// `frequentPushes` |
   public static func token(_ token: DeviceToken) -> String { "\(tokens)\(token.text)" }

@@ -9,7 +9,8 @@ struct APNsPageTests {
   private static let page = URL(filePath: #filePath).appending(path: "../../../docs/apns.md").standardizedFileURL
   /// Reasons of Martlet's own.
   private static let own = [
-    "NoChannelInEnvironment", "NoKeyForEnvironment", "StartedBefore", "UnknownApp", "UnsupportedPlatform",
+    "NoChannelInEnvironment", "NoKeyForEnvironment", "StartedBefore", "UnknownApp", "UnreachableHere",
+    "UnsupportedPlatform",
     "WrongTokenKind",
   ]
 

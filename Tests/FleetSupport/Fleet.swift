@@ -91,6 +91,10 @@ package final class Fleet: Sendable {
   /// The environment of a process of this fleet. A nil value removes a setting.
   package func environment(_ changes: [String: String?] = [:], isPollingOnly: Bool = false) -> [String: String] {
     var values = isPollingOnly ? [:] : gateway.environment
+    // A simulator that is for both environments is named for both.
+    if sandbox == nil, !isPollingOnly {
+      values["APNS_SANDBOX_ENDPOINT_OVERRIDE"] = changes["APNS_ENDPOINT_OVERRIDE"] ?? gateway.ready.url
+    }
     if let sandbox, !isPollingOnly {
       values["APNS_SANDBOX_ENDPOINT_OVERRIDE"] = sandbox.ready.url
       values["APNS_CA_CERT"] = authorities

@@ -88,7 +88,7 @@ struct DeviceKindTests {
 
   private func learn(_ environment: PushEnvironment, _ device: Device, _ fixture: Fixture) async throws -> Int {
     try await withCheckedContinuation { continuation in
-      fixture.registry.learn([AcceptedDevice(device, in: environment)]) { continuation.resume(returning: $0) }
+      fixture.registry.learn([AnsweredDevice(device, .accepted(environment))]) { continuation.resume(returning: $0) }
     }.get()
   }
 

@@ -46,7 +46,7 @@ struct InstanceTokenTests {
       instance: "learned", InstanceRecord(token: DeviceToken(token), environment: .production, updatedAt: 5))
     let device = try #require(await fixture.resolve([.instance("learned")])[0].devices.first)
     let count = try await withCheckedContinuation { continuation in
-      fixture.registry.learn([AcceptedDevice(device, in: .sandbox, instance: "learned")]) {
+      fixture.registry.learn([AnsweredDevice(device, .accepted(.sandbox), instance: "learned")]) {
         continuation.resume(returning: $0)
       }
     }.get()

@@ -1,3 +1,4 @@
+import Crypto
 public import EventLoop
 public import PushModel
 
@@ -32,5 +33,28 @@ public struct AppTarget {
   public func otherClient(than environment: PushEnvironment) -> APNsClient? {
     guard let other = client(for: environment.other), !other.configuration.hasOneGateway else { return nil }
     return other
+  }
+
+  /// The environments that a gateway knows the tokens of, when a push in `environment` has asked it. A gateway that was named for
+  /// both environments by one setting is that of one of them: the environment that devices are tried in whose own is unknown.
+  public func asked(in environment: PushEnvironment, else fallback: PushEnvironment) -> EnvironmentSet {
+    guard let configuration = client(for: environment)?.configuration, configuration.hasOneGateway else {
+      return EnvironmentSet(environment)
+    }
+    if let apple = configuration.environmentOfGateway { return EnvironmentSet(apple) }
+    guard configuration.isNamedForBoth else { return EnvironmentSet(self.environment(else: fallback)) }
+    return client(for: environment.other) == nil ? EnvironmentSet(environment) : .both
+  }
+
+  /// A digest of the keys and gateways with which the app's tokens can be asked about: the same in every process.
+  public func reach(else fallback: PushEnvironment) -> Int64 {
+    let parts = PushEnvironment.allCases.map { environment in
+      guard let configuration = client(for: environment)?.configuration else { return "" }
+      let keys = configuration.keyNames.map { "\($0.teamID)/\($0.keyID)" }.sorted()
+      let asked = asked(in: environment, else: fallback).rawValue
+      return ([configuration.origin(of: environment).url, "\(asked)"] + keys).joined(separator: " ")
+    }
+    // JSON numbers are exact up to 53 bits.
+    return Int64(SHA256.hex(parts.joined(separator: "\n")).prefix(12), radix: 16) ?? 0
   }
 }

@@ -173,7 +173,7 @@ final class ActivityGate: Gate {
   private func start(
     _ delivery: Delivery, of id: String, _ job: ActivityJob, _ channel: Channel?, _ answer: @escaping Answer
   ) {
-    let devices = delivery.targets
+    let devices = delivery.targets.newestOfPhones
     guard !devices.isEmpty else { return answer(.go) }
     let keys = devices.map(\.inActivity)
     activities.ask(id, .start(job, devices: keys)) { [self] result in
@@ -242,5 +242,21 @@ extension Delivery {
     guard state.waitingSince == nil else { return }
     state.waitingSince = claim.claimedAt
     state.expiresAt = min(state.expiresAt ?? latest, latest)
+  }
+}
+
+extension [Device] {
+  /// Without the older tokens of a phone, which were registered before a new one replaced them, or at the same moment. One that has
+  /// come back is another phone's.
+  var newestOfPhones: [Device] {
+    var newest: [String: Int] = [:]
+    for (index, device) in enumerated() where !device.hasComeBack {
+      guard device.deviceID != nil else { continue }
+      let known = newest[device.inActivity.phone]
+      if known.map({ self[$0].updatedAt < device.updatedAt }) ?? true { newest[device.inActivity.phone] = index }
+    }
+    return enumerated().filter { index, device in
+      device.deviceID == nil || device.hasComeBack || newest[device.inActivity.phone] == index
+    }.map(\.element)
   }
 }

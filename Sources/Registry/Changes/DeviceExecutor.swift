@@ -1,4 +1,5 @@
 import EventLoop
+import Events
 import PushModel
 import Redis
 
@@ -110,9 +111,10 @@ extension DeviceExecutor {
   /// Removes devices of a user, each unless it has changed, while the user has more than `limit`. Returns how many were
   /// removed.
   func evict(
-    _ members: some Collection<Registry.Member>, from user: Username, keeping limit: Int = 0
+    _ members: some Collection<Registry.Member>, from user: Username, keeping limit: Int = 0,
+    because reason: String = RemovalCause.limit
   ) async throws(RedisError) -> Int {
-    let outcomes = try await complete(members.map { $0.eviction(from: user, keeping: limit) })
+    let outcomes = try await complete(members.map { $0.eviction(from: user, keeping: limit, because: reason) })
     return outcomes.count { $0.left.contains(.user(user)) }
   }
 
@@ -133,15 +135,16 @@ extension DeviceExecutor {
   /// user's, up to ``Registry/maximumBatch``. The new device, which may have joined the set already, and one that it
   /// replaces, are `tokens`.
   func room(
-    in user: Username, for limitGroup: DeviceLimitGroup, except tokens: [String], hasJoined: Bool = false
+    in user: Username, for limitGroup: DeviceLimitGroup, joining: StoredDevice? = nil, except tokens: [String],
+    hasJoined: Bool = false
   ) async throws(RedisError) -> DeviceRoom {
     let all = try await reader.members(of: user)
     let strangers = all.filter { $0.metadata == nil && !tokens.contains($0.token) }.prefix(Registry.maximumBatch)
     if !strangers.isEmpty { _ = try await clean(.user(user), strangers.map(\.removal)) }
     let removed = Set(strangers.map(\.entry))
     return DeviceRoom(
-      among: all.filter { !removed.contains($0.entry) }, for: limitGroup, except: tokens, hasJoined: hasJoined,
-      limit: maximumDevices)
+      among: all.filter { !removed.contains($0.entry) }, joining: joining, for: limitGroup, except: tokens,
+      hasJoined: hasJoined, limit: maximumDevices)
   }
 }
 

@@ -32,13 +32,13 @@ enum DeviceOperation: Sendable, Equatable {
   /// Removes what is stored under another form of a token, if it still has the metadata `stored`.
   case discard(stored: [UInt8])
   /// Removes the device from a user if its metadata is `stored`, so that the user has at most `above` devices left.
-  case evict(user: Username, stored: [UInt8], above: Int)
+  case evict(user: Username, stored: [UInt8], above: Int, reason: String = RemovalCause.limit)
   /// Removes the token from a set, unless its metadata names the set.
   case clean(DeviceSet)
   /// Adds the token to the sets that its metadata names.
   case repair
-  /// Stores the environment in which APNs accepts the device, unless it was changed after it was read.
-  case learn(PushEnvironment, LearnedDevice)
+  /// Stores what answers have shown of the device, unless it was changed after it was read.
+  case learn(DeviceFinding, LearnedDevice)
   /// Gives a device without an app this one.
   case assume(app: String)
   /// Gives a token of a phone, whose app token has changed hands, to the new owner.
@@ -77,17 +77,17 @@ enum DeviceOperation: Sendable, Equatable {
     case .restore(let metadata, let isAdmitted, let now): DeviceOperation.restore(metadata, isAdmitted, now, stored)
     case .adopt(let metadata, let now): DeviceOperation.adopt(metadata, now, stored)
     case .discard(let read): DeviceOperation.discard(read, stored)
-    case .evict(let user, let read, _):
+    case .evict(let user, let read, _, let reason):
       if stored.bytes != read {
         .nothing
       } else if stored.owner == user {
-        .delete(stored, from: .user(user), reason: RemovalCause.limit)
+        .delete(stored, from: .user(user), reason: reason)
       } else {
         .leave(.user(user))
       }
     case .clean(let set): DeviceOperation.clean(set, stored)
     case .repair: DeviceChange(joined: stored.sets, isForced: true)
-    case .learn(let environment, let device): DeviceOperation.learn(environment, device, stored)
+    case .learn(let finding, let device): DeviceOperation.learn(finding, device, stored)
     case .assume(let app): DeviceOperation.assume(app, stored)
     case .follow(let deviceID, let former, let owner): DeviceOperation.follow(deviceID, former, owner, stored)
     case .unite(let form): DeviceOperation.unite(form, stored)
@@ -101,7 +101,7 @@ enum DeviceOperation: Sendable, Equatable {
     if user.isEmpty, !stored.owner.isEmpty || (!stored.app.isEmpty && stored.app != given) { return .nothing }
     let keepsApp = given.isEmpty || (registration.isBundleAssumed && !stored.app.isEmpty)
     let app = keepsApp ? stored.app : given
-    let metadata = DeviceMetadata(
+    var metadata = DeviceMetadata(
       username: user, platform: registration.platform, updatedAt: registration.now,
       bundleID: app.isEmpty ? nil : app, environment: registration.environment ?? stored.metadata?.environment,
       createdAt: stored.metadata?.createdAt ?? registration.now,
@@ -109,20 +109,28 @@ enum DeviceOperation: Sendable, Equatable {
       deviceID: registration.deviceID ?? stored.metadata?.deviceID,
       activity: registration.activity ?? stored.metadata?.activity,
       frequentPushes: registration.frequentPushes ?? stored.metadata?.frequentPushes)
+    metadata.replaced = registration.replaced.isEmpty ? stored.marks(for: metadata) : registration.replaced
     let isAdded = stored.metadata == nil || stored.owner != user || stored.limitGroup != DeviceLimitGroup(metadata)
     return .write(metadata, over: stored, newOwner: isAdded && !user.isEmpty ? user : nil)
   }
 
   private static func learn(
-    _ environment: PushEnvironment, _ device: LearnedDevice, _ stored: StoredDevice
+    _ finding: DeviceFinding, _ device: LearnedDevice, _ stored: StoredDevice
   ) -> DeviceChange {
     guard var metadata = stored.metadata, metadata.username == device.owner, metadata.updatedAt == device.updatedAt,
-      metadata.environment == device.environment, metadata.environment != environment
+      metadata.environment == device.environment
     else { return .nothing }
-    metadata.environment = environment
+    switch finding {
+    case .accepted(let environment):
+      if metadata.environment == environment { return .nothing }
+      metadata.environment = environment
+    case .unreachable: if metadata.unreachable == finding.unreachable { return .nothing }
+    }
+    metadata.unreachable = finding.unreachable
     var change = DeviceChange.write(metadata, over: stored)
     change.keepsLifetime = true
-    if device.environment == nil { change.report = nil } else { change.report?.isCorrection = true }
+    let isTold = device.environment != nil && finding.unreachable == nil
+    if isTold { change.report?.isCorrection = true } else { change.report = nil }
     return change
   }
 

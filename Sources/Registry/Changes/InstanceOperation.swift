@@ -10,8 +10,8 @@ enum InstanceOperation: Sendable, Equatable {
   case deactivate(token: DeviceToken, notAfter: Int64, reason: String)
   /// Marks the record inactive.
   case unregister
-  /// Stores the environment in which APNs accepts the device, unless the instance was registered again.
-  case learn(PushEnvironment, token: DeviceToken, updatedAt: Int64)
+  /// Stores what answers have shown of the device, unless the instance was registered again.
+  case learn(DeviceFinding, token: DeviceToken, updatedAt: Int64)
   /// Stops pushes to the instance, or allows them again.
   case suspend(Bool)
   /// Writes the record, unless the one in Redis is at least as new. One with a date later than now replaces nothing, and is dated
@@ -40,12 +40,17 @@ enum InstanceOperation: Sendable, Equatable {
       guard var record = stored, record.isActive else { return nil }
       record.isActive = false
       return (record, [.removed(record.device(ofInstance: id), reason: RemovalCause.unregistered, at: now)])
-    case .learn(let environment, let token, let updatedAt):
-      guard var record = stored, record.token == token, record.updatedAt == updatedAt,
-        record.environment != environment
-      else { return nil }
+    case .learn(let finding, let token, let updatedAt):
+      guard var record = stored, record.token == token, record.updatedAt == updatedAt else { return nil }
+      guard case .accepted(let environment) = finding else {
+        guard record.unreachable != finding.unreachable else { return nil }
+        record.unreachable = finding.unreachable
+        return (record, [])
+      }
+      guard record.environment != environment else { return nil }
       let before = record.environment
       record.environment = environment
+      record.unreachable = nil
       let device = record.device(ofInstance: id)
       return (record, before == nil ? [] : [.corrected(device, from: before?.rawValue, at: now)])
     case .suspend(let isSuspended):

@@ -42,12 +42,18 @@ struct StoredDevice: Sendable, Equatable {
     return metadata?.deviceID
   }
 
+  /// What the token has replaced, if it stays the token of its phone.
+  func marks(for new: DeviceMetadata) -> ReplacedMarks {
+    metadata.map { $0.deviceID == new.deviceID && $0.username == new.username ? $0.replaced : .init() } ?? .init()
+  }
+
   /// The metadata of the device after its token was replaced; nil if there is none.
   func exchanged(at now: Int64) -> DeviceMetadata? {
     guard var metadata else { return nil }
     // The first registration was not later than the last one that is known.
     metadata.createdAt = metadata.createdAt ?? (metadata.updatedAt == 0 ? now : metadata.updatedAt)
     metadata.updatedAt = now
+    metadata.unreachable = nil
     return metadata
   }
 }

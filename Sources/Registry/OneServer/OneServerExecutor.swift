@@ -154,10 +154,12 @@ extension OneServerExecutor {
     case read(DeviceRoom)
     /// The device joins, however many there are: the next registration removes what is too much.
     case waived
+
+    var read: DeviceRoom? { if case .read(let room) = self { room } else { nil } }
   }
 
   /// Reads the device, and says what it becomes. Nil: nothing is to be done.
-  private typealias Decide = ([StoredDevice], _ isRoomRead: Bool) -> [DecidedChange]?
+  private typealias Decide = ([StoredDevice], DeviceRoom?, _ isRoomRead: Bool) -> [DecidedChange]?
 
   func register(
     _ registration: Registration, within scope: AppScope?
@@ -170,14 +172,19 @@ extension OneServerExecutor {
     }
     let (outcome, removed) = try await join(
       [stored], of: registration.username
-    ) { devices, _ in [DecidedChange(devices[0], operation.decide(devices[0]))] }
+    ) { devices, room, _ in
+      var registration = registration
+      if let phone = room?.phone { registration.replaced = phone.marks }
+      return [DecidedChange(devices[0], DeviceOperation.register(registration).within(scope).decide(devices[0]))]
+    }
     return (outcome ?? ChangeOutcome(before: stored), removed)
   }
 
   func replace(
     token current: String, with new: String, of user: Username, within scope: AppScope?, now: Int64
   ) async throws(RedisError) -> (outcome: ChangeOutcome?, removed: Int) {
-    try await join(try await reader.devices([current, new]), of: user) { devices, isRoomRead in
+    try await join(try await reader.devices([current, new]), of: user) {
+      devices, _, isRoomRead in
       guard devices[0].owner == user, let metadata = devices[0].exchanged(at: now) else { return nil }
       let unregistration = DeviceOperation.unregister(user, reason: RemovalCause.replaced)
       var leaving = unregistration.within(scope).decide(devices[0])
@@ -201,7 +208,11 @@ extension OneServerExecutor {
       if devices.count == 1 { devices = devices.map(latest) }
       if attempt == Registry.maximumConflicts { room = .waived }
       let isRoomRead = if case .unread = room { false } else { true }
-      guard let changes = decide(devices, isRoomRead) else { return (nil, removed) }
+      guard let changes = decide(devices, room.read, isRoomRead) else { return (nil, removed) }
+      if !isRoomRead, devices.count == 1, let joining = changes[0].newAtPhone {
+        (room, removed) = try await roomRead(in: user, for: joining, except: devices, removed)
+        if room.read != nil { continue }
+      }
       let step = begin(changes, room, of: user)
       let reply = try await send([step])[0].get()
       switch reply {
@@ -212,23 +223,26 @@ extension OneServerExecutor {
         // Others of this process would only be in each other's way.
         if !hasTurn { await turns.take(user) }
         hasTurn = true
-        let limitGroup = step.changes[step.changes.count - 1].result.limitGroup
-        let read = try await self.room(in: user, for: limitGroup, except: devices.map(\.token))
-        (room, removed) = try await reduced(read, of: user, removed)
+        let joining = step.changes[step.changes.count - 1].result
+        (room, removed) = try await roomRead(in: user, for: joining, except: devices, removed)
       default:
         let outcome = step.outcome(reply)
         if let error = outcome.error { throw error }
-        return (outcome, removed + step.changes.count - devices.count)
+        return (outcome, removed + step.changes.count - devices.count - (room.read?.phone?.replaced.count ?? 0))
       }
     }
     throw Registry.conflict
   }
 
-  /// Removes devices before the new one joins if they are too many for one step.
-  private func reduced(
-    _ room: DeviceRoom, of user: Username, _ removed: Int
+  /// Reads which devices leave. Removes them before the new one joins if they are too many for one step.
+  private func roomRead(
+    in user: Username, for joining: StoredDevice, except devices: [StoredDevice], _ removed: Int
   ) async throws(RedisError) -> (Room, removed: Int) {
-    guard room.leaving.count > OneServerExecutor.maximumTogether else { return (.read(room), removed) }
+    let room = try await self.room(
+      in: user, for: joining.limitGroup, joining: joining, except: devices.map(\.token))
+    let replaced = room.phone?.replaced ?? []
+    guard room.leaving.count + replaced.count > OneServerExecutor.maximumTogether else { return (.read(room), removed) }
+    if !replaced.isEmpty { _ = try await evict(replaced, from: user, because: RemovalCause.newToken) }
     let gone = try await evict(room.leaving, from: user)
     return (room.isPartial ? .waived : .unread, removed + gone)
   }
@@ -238,10 +252,13 @@ extension OneServerExecutor {
     case .unread: return begin(changes, limit: maximumDevices)
     case .waived: return begin(changes, limit: nil)
     case .read(let room):
-      let evictions = room.leaving.map { member in
+      func eviction(_ member: Registry.Member, because reason: String) -> DecidedChange {
         let device = StoredDevice(member.token, member.stored)
-        return DecidedChange(device, member.eviction(from: user).operation.decide(device))
+        return DecidedChange(device, member.eviction(from: user, because: reason).operation.decide(device))
       }
+      let evictions =
+        (room.phone?.replaced ?? []).map { eviction($0, because: RemovalCause.newToken) }
+        + room.leaving.map { eviction($0, because: RemovalCause.limit) }
       return begin(evictions + changes, limit: nil, compared: (user, room))
     }
   }

@@ -66,14 +66,30 @@ final class ClusterExecutor: DeviceExecutor {
     if let phone = stored.phone(leavingFor: user), !operation.decide(stored).isForeign {
       try await bringAlong(phone, of: stored, to: user, within: scope)
     }
-    guard let outcome = try await carryOut([(token, operation)]).first else { throw Registry.conflict }
+    var registration = registration
+    let phone = try await phoneTokens(replacedBy: operation, of: user, over: stored)
+    if let phone { registration.replaced = phone.marks }
+    let marked = DeviceOperation.register(registration).within(scope)
+    guard let outcome = try await carryOut([(token, marked)]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
+    if let phone, !phone.replaced.isEmpty {
+      _ = try await evict(phone.replaced, from: user, because: RemovalCause.newToken)
+    }
     // A device that the user has in this app and kind already needs no room.
     let (before, device) = (outcome.device.before, outcome.device.after)
     guard outcome.isOverfull, before.owner != user || before.limitGroup != device.limitGroup else {
       return (outcome.device, 0)
     }
     return (outcome.device, try await makeRoom(in: user, for: token, of: device.limitGroup))
+  }
+
+  /// Those that are known before the new token is: of two that are registered at once, neither removes the other. They leave
+  /// after it has joined: after a crash the phone has both. Nil if the token is not new at its phone.
+  private func phoneTokens(
+    replacedBy operation: DeviceOperation, of user: Username, over stored: StoredDevice
+  ) async throws(RedisError) -> PhoneTokens? {
+    guard let joining = operation.decide(stored).newAtPhone(over: stored) else { return nil }
+    return PhoneTokens(joining: joining, among: try await reader.members(of: user))
   }
 
   /// The new token gets its metadata before the current one is removed: after a crash the user has both.

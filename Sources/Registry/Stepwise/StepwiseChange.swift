@@ -85,7 +85,7 @@ struct StepwiseChange: Sendable {
       guard replies.first == .flag(true) else {
         return outcome.device.left.isEmpty ? close() : apply(outcome.device.before)
       }
-      if case .evict(let user, _, _) = operation { outcome.device.left.insert(.user(user)) }
+      if case .evict(let user, _, _, _) = operation { outcome.device.left.insert(.user(user)) }
       return swap()
     case .swapping: return swapped(replies)
     case .applying(let device):
@@ -158,7 +158,7 @@ struct StepwiseChange: Sendable {
 
   /// Begins to change the sets.
   private mutating func prepare() -> Action {
-    if case .evict(let user, _, let limit) = operation {
+    if case .evict(let user, _, let limit, _) = operation {
       phase = .evicting
       return send([.leave(.user(user), above: limit)])
     }

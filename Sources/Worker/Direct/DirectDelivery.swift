@@ -127,7 +127,8 @@ private final class DirectAttempt {
     let device = devices[place.index]
     let app = composer.bundleID(of: device) ?? ""
     let answer = PushAnswer(
-      sent, to: push, device, bundleID: app, defaultBundleID: composer.bundleID, through: place.client)
+      sent, to: push, device, bundleID: app, defaultBundleID: composer.bundleID, through: place.client,
+      asked: place.first == nil ? composer.asked(of: app, in: place.environment) : EnvironmentSet(place.environment))
     if sent.isBadDeviceToken, let elsewhere {
       send(
         DirectPush(
@@ -137,15 +138,15 @@ private final class DirectAttempt {
       return false
     }
     let result =
-      place.first.map { AnsweredPush(first: $0, second: answer) } ?? AnsweredPush(answer, isLastToAsk: elsewhere == nil)
+      place.first.map { AnsweredPush(first: $0, second: answer, of: device) }
+      ?? AnsweredPush(answer, of: device, isLastToAsk: elsewhere == nil)
     if case .stale(let since) = result.outcome,
       let gone = StaleDevice(device, unregisteredSince: since, reason: result.sent.reason)
     {
       stale.append(gone)
     }
-    if let environment = result.learned(of: device), place.client.knowsEnvironments {
-      learned.add(AcceptedDevice(device, in: environment))
-    }
+    let finding = composer.finding(result, of: device, app: app, knowsEnvironments: place.client.knowsEnvironments)
+    if let finding { learned.add(AnsweredDevice(device, finding)) }
     record(
       place.index, status: result.sent.status, apnsID: push.apnsID,
       reason: NoAnswer.reason(result.sent) ?? result.sent.reason)

@@ -3,7 +3,7 @@ import PushModel
 import Registry
 import Telemetry
 
-/// Stores in which environment APNs accepted devices, in batches: after an import, a million of them may be unknown. What cannot be
+/// Stores what answers have shown of devices, as their environment, in batches: after an import, a million of them may be unknown. What cannot be
 /// stored is learned again by the next push.
 @EventLoop
 final class LearnedEnvironments {
@@ -12,7 +12,7 @@ final class LearnedEnvironments {
 
   private let registry: Registry
   private let log: Log
-  private var waiting: [AcceptedDevice] = []
+  private var waiting: [AnsweredDevice] = []
   private var isWriting = false
 
   init(registry: Registry, log: Log) {
@@ -20,8 +20,8 @@ final class LearnedEnvironments {
     self.log = log
   }
 
-  /// APNs has accepted a push to a device whose environment is unknown or another.
-  func add(_ device: AcceptedDevice) {
+  /// APNs has accepted a push to a device whose environment is unknown or another, or it cannot be reached.
+  func add(_ device: AnsweredDevice) {
     guard device.device.kind != nil, waiting.count < LearnedEnvironments.maximumWaiting else { return }
     report(device)
     waiting.append(device)
@@ -43,20 +43,24 @@ final class LearnedEnvironments {
     }
   }
 
-  private func report(_ accepted: AcceptedDevice) {
-    let device = accepted.device
+  private func report(_ answered: AnsweredDevice) {
+    let device = answered.device
     let token = Log.shortened(device.token.text)
+    guard case .accepted(let environment) = answered.finding else {
+      return log.debug(
+        "a device is kept unsent: it may be of an environment that cannot be asked", ["token": .init(token)])
+    }
     guard let former = device.environment else {
       return log.debug(
         "learned the environment of a device",
-        ["token": .init(token), "environment": .init(accepted.environment.rawValue)])
+        ["token": .init(token), "environment": .init(environment.rawValue)])
     }
     // Operator: Let the app register with the environment of its build.
     log.info(
       "a device was registered with the wrong environment, which is corrected",
       [
-        "token": .init(token), "username": .init(device.username?.text), "instance": .init(accepted.instance),
-        "from": .init(former.rawValue), "to": .init(accepted.environment.rawValue),
+        "token": .init(token), "username": .init(device.username?.text), "instance": .init(answered.instance),
+        "from": .init(former.rawValue), "to": .init(environment.rawValue),
         "fix": "let the app register with the environment of its build",
       ])
   }

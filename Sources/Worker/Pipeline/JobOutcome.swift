@@ -10,6 +10,8 @@ package struct Tally: Equatable {
   package static let unknownApp = "UnknownApp"
   /// The keys of the device's app serve the other environment only.
   package static let noKeyForEnvironment = "NoKeyForEnvironment"
+  /// No environment that can be asked knows the token, and one that the device may be of cannot be asked.
+  package static let unreachableHere = "UnreachableHere"
   /// The job names a token of another kind than its push type goes to.
   package static let wrongTokenKind = "WrongTokenKind"
 

@@ -18,7 +18,7 @@ extension Pipeline {
     if sent.isAccepted, draft.device.environment != nil { return concluded(draft, .accepted, sent) }
     let answer = composer.answer(to: draft, sent)
     guard sent.isBadDeviceToken, let content = composer.contentElsewhere(of: draft.content) else {
-      return judged(draft, AnsweredPush(answer, isLastToAsk: draft.content.isLastToAsk))
+      return judged(draft, AnsweredPush(answer, of: draft.device, isLastToAsk: draft.content.isLastToAsk))
     }
     observer.answered(sent, .failed, draft)
     lookElsewhere(
@@ -62,8 +62,10 @@ extension Pipeline {
   }
 
   private func lookAnswered(_ look: EnvironmentLooks.Look, _ second: SendOutcome) {
-    let result = AnsweredPush(first: look.first, second: composer.answer(to: look.draft, second))
+    let result = AnsweredPush(
+      first: look.first, second: composer.answer(to: look.draft, second), of: look.draft.device)
     guard result.isOfFirst else { return judged(look.draft, result) }
+    learn(result, look.refused)
     observer.fellBack(on: result.sent, result.outcome, look.refused, after: second, look.draft)
     removeAndCount(look.refused, result.outcome, result.sent)
   }
@@ -82,10 +84,16 @@ extension Pipeline {
 
   /// It is known what the answers mean.
   private func judged(_ draft: PushDraft, _ result: AnsweredPush) {
-    if let environment = result.learned(of: draft.device), draft.content.client?.knowsEnvironments == true {
-      learned.add(AcceptedDevice(draft.device, in: environment, instance: draft.delivery.instance))
-    }
+    learn(result, draft)
     concluded(draft, delayed(result.outcome, draft), result.sent)
+  }
+
+  private func learn(_ result: AnsweredPush, _ draft: PushDraft) {
+    let finding = composer.finding(
+      result, of: draft.device, app: draft.content.bundleID,
+      knowsEnvironments: draft.content.client?.knowsEnvironments == true)
+    guard let finding else { return }
+    learned.add(AnsweredDevice(draft.device, finding, instance: draft.delivery.instance))
   }
 
   private func concluded(_ draft: PushDraft, _ outcome: PushOutcome, _ sent: SendOutcome) {

@@ -7,12 +7,15 @@ import Registry
 struct PushAnswer {
   let sent: SendOutcome
   let environment: PushEnvironment
+  /// Of which environments the gateway knows the tokens.
+  let asked: EnvironmentSet
   /// Whether device, job and route allow that the token is removed because of the answer.
   let mayRemove: Bool
 
-  init(_ sent: SendOutcome, in environment: PushEnvironment, mayRemove: Bool) {
+  init(_ sent: SendOutcome, in environment: PushEnvironment, asked: EnvironmentSet, mayRemove: Bool) {
     self.sent = sent
     self.environment = environment
+    self.asked = asked
     self.mayRemove = mayRemove
   }
 
@@ -20,7 +23,7 @@ struct PushAnswer {
   @EventLoop
   init(
     _ sent: SendOutcome, to push: Push, _ device: Device, bundleID: String, defaultBundleID: String?,
-    through client: APNsClient?
+    through client: APNsClient?, asked: EnvironmentSet
   ) {
     var mayRemove = false
     if case .answered(let answer) = sent, !answer.isAccepted, let client {
@@ -28,7 +31,7 @@ struct PushAnswer {
         device.isProven(by: answer, as: push.shared.message.pushType, app: bundleID, defaultBundleID: defaultBundleID)
         && client.removalAllowed(for: push, after: answer)
     }
-    self.init(sent, in: push.shared.environment, mayRemove: mayRemove)
+    self.init(sent, in: push.shared.environment, asked: asked, mayRemove: mayRemove)
   }
 }
 
@@ -40,27 +43,39 @@ struct AnsweredPush: Equatable {
   let sent: SendOutcome
   /// Whether that is the first answer, although the other environment was asked, too: no key may ask there.
   let isOfFirst: Bool
+  /// Whether no environment that can be asked knows the token, but the device may be of one that cannot: it is kept, and nothing
+  /// is sent to it while the same can be asked.
+  let isUnreachable: Bool
   private let environment: PushEnvironment
 
-  /// `isLastToAsk`: whether no other environment knows more about a token that this one does not know.
-  init(_ answer: PushAnswer, isLastToAsk: Bool) {
-    let isProof = !answer.sent.isBadDeviceToken || isLastToAsk
-    outcome = PushOutcome(answer.sent, removalAllowed: isProof && answer.mayRemove)
-    (sent, environment, isOfFirst) = (answer.sent, answer.environment, false)
+  /// `isLastToAsk`: whether no other environment is asked about a token that this one does not know.
+  init(_ answer: PushAnswer, of device: Device, isLastToAsk: Bool) {
+    self.init(answer, of: device, asked: answer.asked, isComplete: isLastToAsk, isOfFirst: false)
   }
 
   /// `first` calls the token invalid.
-  init(first: PushAnswer, second: PushAnswer) {
-    isOfFirst = second.sent.isRefusalOfKey
-    if isOfFirst {
-      outcome = PushOutcome(first.sent, removalAllowed: first.mayRemove)
-      (sent, environment) = (first.sent, first.environment)
-    } else {
-      // Only a 410 is a proof by itself. Any other refusal says that the token may be valid there.
-      let isProven = second.sent.isBadDeviceToken ? first.mayRemove && second.mayRemove : second.sent.status == 410
-      outcome = PushOutcome(second.sent, removalAllowed: isProven)
-      (sent, environment) = (second.sent, second.environment)
+  init(first: PushAnswer, second: PushAnswer, of device: Device) {
+    guard !second.sent.isRefusalOfKey else {
+      self.init(first, of: device, asked: first.asked, isComplete: true, isOfFirst: true)
+      return
     }
+    let isBad = second.sent.isBadDeviceToken
+    // Only a 410 is a proof by itself. Any other refusal says that the token may be valid there.
+    let mayRemove = isBad ? first.mayRemove && second.mayRemove : second.sent.status == 410
+    let answer = PushAnswer(second.sent, in: second.environment, asked: second.asked, mayRemove: mayRemove)
+    self.init(answer, of: device, asked: first.asked.union(second.asked), isComplete: true, isOfFirst: false)
+  }
+
+  /// `asked`: where it was asked in all. `isComplete`: whether no more environments can be asked.
+  private init(
+    _ answer: PushAnswer, of device: Device, asked: EnvironmentSet, isComplete: Bool, isOfFirst: Bool
+  ) {
+    let isBad = answer.sent.isBadDeviceToken
+    let isProof = !isBad || isComplete && asked.isSuperset(of: device.possibleEnvironments)
+    outcome = PushOutcome(answer.sent, removalAllowed: isProof && answer.mayRemove)
+    isUnreachable = isBad && isComplete && !isProof && answer.mayRemove
+    (sent, environment) = (answer.sent, answer.environment)
+    self.isOfFirst = isOfFirst
   }
 
   /// The environment that has accepted the push, if the device is not known to be of it.
@@ -72,6 +87,9 @@ struct AnsweredPush: Equatable {
 extension Device {
   /// By whom the mass-removal guard counts the device.
   var owner: PushOwner? { kind == nil ? .unregistered : username.map(PushOwner.user) }
+
+  /// The environments that it may be of: the registered one, if there is one.
+  var possibleEnvironments: EnvironmentSet { environment.map { EnvironmentSet($0) } ?? .both }
 
   /// What a refusal of a push to the device says about its token. `isLastToAsk` is false if the other environment is asked about
   /// a token that this one does not know.

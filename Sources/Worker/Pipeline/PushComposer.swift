@@ -53,6 +53,10 @@ package struct PushComposer {
         unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unknownApp))
         continue
       }
+      if let mark = device.unreachable, mark == target.reach(else: self.environment) {
+        unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unreachableHere))
+        continue
+      }
       let environment = device.environment ?? target.environment(else: environment)
       guard let client = target.client(for: environment) else {
         unreachable.append(UnreachableDevice(token: device.token, reason: Tally.noKeyForEnvironment))
@@ -68,14 +72,16 @@ package struct PushComposer {
         }
         content = PushContent(
           delivery, payload: own, bundleID: bundle, environment: environment, client: client,
-          isLastToAsk: target.otherClient(than: environment) == nil)
+          isLastToAsk: target.otherClient(than: environment) == nil,
+          asked: target.asked(in: environment, else: self.environment))
         shared = content
       }
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
     }
     // A job whose devices all are of unknown apps names a wrong one.
     if drafts.isEmpty, let bundle = app.bundleID,
-      !unreachable.contains(where: { $0.reason == Tally.noKeyForEnvironment })
+      unreachable.contains(where: { $0.reason == Tally.unknownApp }),
+      !unreachable.contains(where: { [Tally.noKeyForEnvironment, Tally.unreachableHere].contains($0.reason) })
     {
       return .refused(PushComposer.unknownApp(bundle))
     }
@@ -129,7 +135,26 @@ package struct PushComposer {
     guard let client = target.client(for: environment) else {
       return .unreachable(reason: Tally.noKeyForEnvironment)
     }
+    if let mark = device.unreachable, mark == target.reach(else: self.environment) {
+      return .unreachable(reason: Tally.unreachableHere)
+    }
     return .client(client, environment)
+  }
+
+  /// Of which environments the gateway knows the tokens that pushes to an app in `environment` go to.
+  func asked(of bundleID: String, in environment: PushEnvironment) -> EnvironmentSet {
+    clients?.target(of: bundleID)?.asked(in: environment, else: self.environment) ?? EnvironmentSet(environment)
+  }
+
+  /// What the answers have shown of a device; nil for nothing new. `knowsEnvironments`: whether the client that was asked does.
+  func finding(_ result: AnsweredPush, of device: Device, app bundleID: String, knowsEnvironments: Bool)
+    -> DeviceFinding?
+  {
+    if result.isUnreachable, device.kind != nil {
+      return clients?.target(of: bundleID).map { .unreachable(reach: $0.reach(else: environment)) }
+    }
+    guard knowsEnvironments else { return nil }
+    return result.learned(of: device).map { .accepted($0) }
   }
 
   /// The client that may ask the other environment about a token of an app. Nil if there is none.
@@ -146,6 +171,6 @@ package struct PushComposer {
   func answer(to draft: PushDraft, _ sent: SendOutcome) -> PushAnswer {
     PushAnswer(
       sent, to: draft, draft.device, bundleID: draft.content.bundleID, defaultBundleID: bundleID,
-      through: draft.content.client)
+      through: draft.content.client, asked: draft.content.asked)
   }
 }

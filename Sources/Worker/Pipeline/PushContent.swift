@@ -15,14 +15,17 @@ package final class PushContent: SharedContent {
   package let client: APNsClient?
   /// Whether no other environment is asked about a token that this one does not know.
   package let isLastToAsk: Bool
+  /// Of which environments the gateway knows the tokens.
+  let asked: EnvironmentSet
 
   package init(
     _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
-    isLastToAsk: Bool
+    isLastToAsk: Bool, asked: EnvironmentSet? = nil
   ) {
     self.bundleID = bundleID
     self.client = client
     self.isLastToAsk = isLastToAsk
+    self.asked = asked ?? EnvironmentSet(environment)
     let content = delivery.content
     isOfEnvironment = content.isOfEnvironment
     let isBroadcast = content.isBroadcast
@@ -42,6 +45,7 @@ package final class PushContent: SharedContent {
     isOfEnvironment = content.isOfEnvironment
     self.client = client
     isLastToAsk = true
+    asked = EnvironmentSet(content.environment.other)
     super.init(
       message: content.message, topic: content.topic, environment: content.environment.other,
       isBroadcast: content.isBroadcast)

@@ -55,42 +55,62 @@ struct EnvironmentLookTests {
     + [(403, "BadEnvironmentKeyIdInToken"), (403, "BadEnvironmentKeyInToken"), (400, "TopicDisallowed")].flatMap {
       (status: Int, reason: String) in
       [.answered(APNsAnswer(status: status, reason: reason)), .notProcessed("RoutePaused: \(reason)")].map {
-        Row($0, stale, guarded: (.failed, stale), isOfFirst: true)
+        Row($0, .failed, isOfFirst: true)
       }
     }
 
   @Test(arguments: rows) func `the second answer decides, unless no key may ask`(row: Row) {
     func look(_ first: Bool, _ second: Bool) -> AnsweredPush {
       AnsweredPush(
-        first: PushAnswer(Self.first, in: .production, mayRemove: first),
-        second: PushAnswer(row.second, in: .sandbox, mayRemove: second))
+        first: PushAnswer(Self.first, in: .production, asked: .production, mayRemove: first),
+        second: PushAnswer(row.second, in: .sandbox, asked: .sandbox, mayRemove: second), of: Device(token: "t"))
     }
     #expect(look(true, true).outcome == row.outcome)
     #expect(look(false, true).outcome == row.guarded.first)
     #expect(look(true, false).outcome == row.guarded.second)
     #expect(look(true, true).isOfFirst == row.isOfFirst)
+    #expect(look(true, true).isUnreachable == row.isOfFirst && !look(false, true).isUnreachable)
     #expect(look(true, true).sent == (row.isOfFirst ? Self.first : row.second))
   }
 
-  @Test func `the answer of one environment counts, and a token that it does not know is invalid if no other is asked`()
-  {
-    func answer(_ isLastToAsk: Bool, mayRemove: Bool = true) -> PushOutcome {
-      AnsweredPush(PushAnswer(Self.first, in: .production, mayRemove: mayRemove), isLastToAsk: isLastToAsk).outcome
+  private func answer(
+    _ environment: PushEnvironment?, asked: EnvironmentSet, isLastToAsk: Bool = true, mayRemove: Bool = true
+  ) -> (outcome: PushOutcome, isUnreachable: Bool) {
+    let answer = PushAnswer(Self.first, in: .production, asked: asked, mayRemove: mayRemove)
+    let push = AnsweredPush(answer, of: Device(token: "t", environment: environment), isLastToAsk: isLastToAsk)
+    return (push.outcome, push.isUnreachable)
+  }
+
+  @Test func `a token is invalid if every environment that it may be of has been asked, else it is unreachable here`() {
+    for environment in [nil] + PushEnvironment.allCases {
+      for asked in [EnvironmentSet.production, .sandbox, .both] {
+        let isProof = asked == .both || environment.map { EnvironmentSet($0) == asked } ?? false
+        #expect(answer(environment, asked: asked) == (isProof ? Self.stale : .failed, !isProof))
+        #expect(answer(environment, asked: asked, isLastToAsk: false) == (.failed, false))
+        #expect(answer(environment, asked: asked, mayRemove: false) == (.failed, false))
+      }
     }
-    #expect(answer(true) == Self.stale)
-    #expect(answer(false) == .failed && answer(true, mayRemove: false) == .failed)
+  }
+
+  @Test func `a registered environment is proof enough when no key may ask the other`() {
+    let first = PushAnswer(Self.first, in: .production, asked: .production, mayRemove: true)
+    let refusal = SendOutcome.answered(APNsAnswer(status: 403, reason: "BadEnvironmentKeyInToken"))
+    let second = PushAnswer(refusal, in: .sandbox, asked: .sandbox, mayRemove: true)
+    let push = AnsweredPush(first: first, second: second, of: Device(token: "t", environment: .production))
+    #expect(push.outcome == Self.stale && push.isOfFirst && !push.isUnreachable)
   }
 
   @Test func `the environment that accepts a push is learned unless it is known`() {
-    let accepted = PushAnswer(.answered(APNsAnswer(status: 200)), in: .sandbox, mayRemove: false)
-    let first = PushAnswer(Self.first, in: .production, mayRemove: true)
+    let accepted = PushAnswer(.answered(APNsAnswer(status: 200)), in: .sandbox, asked: .sandbox, mayRemove: false)
+    let first = PushAnswer(Self.first, in: .production, asked: .production, mayRemove: true)
+    let device = Device(token: "t")
     func learned(_ push: AnsweredPush, _ known: PushEnvironment?) -> PushEnvironment? {
       push.learned(of: Device(token: "t", environment: known))
     }
-    #expect(learned(AnsweredPush(accepted, isLastToAsk: true), nil) == .sandbox)
-    #expect(learned(AnsweredPush(accepted, isLastToAsk: true), .sandbox) == nil)
-    #expect(learned(AnsweredPush(first: first, second: accepted), .production) == .sandbox)
-    #expect(learned(AnsweredPush(first, isLastToAsk: true), nil) == nil)
+    #expect(learned(AnsweredPush(accepted, of: device, isLastToAsk: true), nil) == .sandbox)
+    #expect(learned(AnsweredPush(accepted, of: device, isLastToAsk: true), .sandbox) == nil)
+    #expect(learned(AnsweredPush(first: first, second: accepted, of: device), .production) == .sandbox)
+    #expect(learned(AnsweredPush(first, of: device, isLastToAsk: true), nil) == nil)
   }
 
   // MARK: - What a refusal proves

@@ -14,7 +14,7 @@ struct EnvironmentLooksTests {
   private func begin(_ count: Int) throws -> [LookLimits.Decision] {
     let delivery = try Delivery.testing(#"{"to":{"tokens":["abcdef0123456789abcdef"]},"title":"T"}"#)
     return delivery.drafts(count, named: "t").map {
-      let first = PushAnswer(.uncertain(""), in: .production, mayRemove: true)
+      let first = PushAnswer(.uncertain(""), in: .production, asked: .production, mayRemove: true)
       return looks.begin(.init(first: first, refused: $0, draft: $0))
     }
   }

@@ -158,6 +158,11 @@ extension DeviceFindings {
     if let environment = metadata.environment, environment != note.environment {
       return finding(.fact, "; it is known to be of \(environment) since then.", nil)
     }
+    if metadata.unreachable != nil {
+      return finding(
+        .problem, ". It is kept, and nothing is sent to it: it may be of an environment that cannot be asked.",
+        PushReason.of("UnreachableHere").advice)
+    }
     return finding(
       .problem, ". It is kept: that \(note.environment.other) refuses it, too, is not proven.",
       "A later push asks \(note.environment.other), if a key may send there. If that refuses it, too, check that the app "
