@@ -1,8 +1,9 @@
+import PushModel
 import JSON
 
 /// APNs' answer to one push.
 public struct APNsAnswer: Sendable, Equatable {
-  /// HTTP status, 200...599.
+  /// HTTP status, 200...599; 0 for a push that was not sent because it is invalid.
   public let status: Int
   /// Apple's reason; `HTTP_<status>` for a refusal without one; nil for an acceptance.
   public let reason: String?
@@ -25,6 +26,12 @@ public struct APNsAnswer: Sendable, Equatable {
     self.apnsUniqueID = apnsUniqueID
     self.retryAfterSeconds = retryAfterSeconds
     meaning = AnswerMeaning(status: status, reason: reason, timestamp: timestamp, retryAfter: retryAfterSeconds)
+  }
+
+  /// What becomes of an invalid push, which is not sent: `reason` is the one that APNs has for it, or Martlet's own.
+  init(unsent reason: String) {
+    self.init(status: 0, reason: reason)
+    meaning = PushReason.of(reason).isOfToken || reason == PushReason.notAnAPNsToken ? .failed : .badJob
   }
 
   /// Comparing meanings would compare what they carry.

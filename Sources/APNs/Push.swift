@@ -112,41 +112,35 @@ public struct TokenEvidence: Sendable, Equatable {
 }
 
 extension Push {
-  /// Apple: "don't make assumptions about their length".
-  private nonisolated static let maximumTokenCharacters = 1024
   private nonisolated static let maximumCollapseIDBytes = 64
   private nonisolated static let maximumTopicBytes = 256
 
-  /// The answer that APNs would give to an invalid push; nil if the push is valid.
+  /// Why an invalid push is not sent, mostly by the reason that APNs has for it; nil if the push is valid.
   ///
   /// Such a push is not sent: a control character in a header would end the connection and all pushes on it.
   nonisolated var localRefusal: APNsAnswer? {
     let (topic, message) = (shared.topic, shared.message)
     if shared.isBroadcast {
-      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingChannelId") }
-      if !ChannelID.isWellFormed(token) { return .init(status: 400, reason: "BadChannelId") }
+      if token.utf8.isEmpty { return .init(unsent: "MissingChannelId") }
+      if !ChannelID.isWellFormed(token) { return .init(unsent: "BadChannelId") }
     } else {
-      if token.utf8.isEmpty { return .init(status: 400, reason: "MissingDeviceToken") }
-      if !isTokenValid { return .init(status: 400, reason: "BadDeviceToken") }
+      if token.utf8.isEmpty { return .init(unsent: "MissingDeviceToken") }
+      if !DeviceToken.isOfAPNs(token) { return .init(unsent: PushReason.notAnAPNsToken) }
     }
-    if topic.utf8.isEmpty { return .init(status: 400, reason: "MissingTopic") }
+    if topic.utf8.isEmpty { return .init(unsent: "MissingTopic") }
     if topic.utf8.count > Push.maximumTopicBytes || !Push.isHeaderValue(topic) {
-      return .init(status: 400, reason: "BadTopic")
+      return .init(unsent: "BadTopic")
     }
-    if !isAPNsIDValid { return .init(status: 400, reason: "BadMessageId") }
-    if ![10, 5, 1].contains(message.priority) { return .init(status: 400, reason: "BadPriority") }
-    if let expiration = message.expiration, expiration < 0 { return .init(status: 400, reason: "BadExpirationDate") }
+    if !isAPNsIDValid { return .init(unsent: "BadMessageId") }
+    if ![10, 5, 1].contains(message.priority) { return .init(unsent: "BadPriority") }
+    if let expiration = message.expiration, expiration < 0 { return .init(unsent: "BadExpirationDate") }
     if let id = message.collapseID, id.utf8.count > Push.maximumCollapseIDBytes || !Push.isHeaderValue(id) {
-      return .init(status: 400, reason: "BadCollapseId")
+      return .init(unsent: "BadCollapseId")
     }
-    if message.payload.isEmpty { return .init(status: 400, reason: "PayloadEmpty") }
+    if message.payload.isEmpty { return .init(unsent: "PayloadEmpty") }
     let maximum = shared.isBroadcast ? PushType.maximumBroadcastBytes : message.pushType.maximumPayloadBytes
-    if message.payload.count > maximum { return .init(status: 413, reason: "PayloadTooLarge") }
+    if message.payload.count > maximum { return .init(unsent: "PayloadTooLarge") }
     return nil
-  }
-
-  private nonisolated var isTokenValid: Bool {
-    token.utf8.count <= Push.maximumTokenCharacters && Push.all(token, Push.isHex)
   }
 
   /// Whether the id is a UUID: 32 hexadecimal digits and four dashes.

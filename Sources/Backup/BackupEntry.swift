@@ -9,6 +9,9 @@ package enum BackupEntry: Sendable, Equatable {
   /// Why an entry is left out. The raw value is the name in a summary.
   package enum Refusal: String, Sendable {
     case malformedToken = "malformed_token"
+    /// Another service's: the app has a token of APNs, too.
+    case tokenOfFirebase = "token_of_firebase"
+    case tokenOfExpo = "token_of_expo"
     case malformedApp = "malformed_app"
     case malformedUsername = "malformed_username"
     case malformedDate = "malformed_date"
@@ -76,6 +79,21 @@ extension BackupEntry {
       self = try BackupEntry.device(app, token, Fields(record: record))
     } catch {
       self = .refused(error.reason)
+    }
+  }
+
+  /// Reads the record of a device that another sender or a database wrote. Its token must be one of APNs.
+  package init(app: String, foreignToken text: String, record: JSONValue) {
+    do throws(TokenFault) {
+      self.init(app: app, token: try DeviceToken(apns: text).text, record: record)
+    } catch {
+      let reason: Refusal =
+        switch error {
+        case .firebase: .tokenOfFirebase
+        case .expo: .tokenOfExpo
+        case .uuid, .digits, .text: .malformedToken
+        }
+      self = .refused(reason)
     }
   }
 

@@ -1,5 +1,6 @@
 public import EventLoop
 import JSON
+import PushModel
 
 /// Converts an export of Parse's `_Installation` into a backup file, without Redis.
 @EventLoop
@@ -47,7 +48,7 @@ extension BackupEntry {
       self = .refused(.otherPlatform)
       return
     }
-    guard let token = record["deviceToken"]?.string, !token.isEmpty else {
+    guard let token = record["deviceToken"]?.string, !AbsentValue.isInTable(token) else {
       self = .refused(.noToken)
       return
     }
@@ -55,6 +56,6 @@ extension BackupEntry {
     for key in ["createdAt", "updatedAt"] {
       if let date = record[key] { members.append(JSONMember(key: key, value: date["iso"] ?? date)) }
     }
-    self.init(app: app, token: token, record: .object(members))
+    self.init(app: app, foreignToken: token, record: .object(members))
   }
 }

@@ -49,7 +49,7 @@ public struct DeviceToken: Sendable, Hashable {
   }
 
   /// Whether these are digits of an APNs token.
-  private static func isHexadecimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  static func isHexadecimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     guard bytes.count >= minimumDigits else { return false }
     var other: UInt8 = 0
     for byte in bytes { other |= byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 ? 0 : 1 }

@@ -29,7 +29,15 @@ public struct PushReason: Sendable {
   /// Makes a sentence of a fix.
   public static func sentence(_ fix: String) -> String { fix.prefix(1).uppercased() + fix.dropFirst() + "." }
 
+  /// A device that is registered under a text that is no token of APNs, or a job that names one. Nothing is sent to it.
+  public static let notAnAPNsToken = "NotAnAPNsToken"
+
   private static let table: [String: PushReason] = [
+    notAnAPNsToken: PushReason(
+      meaning: "Devices are registered under texts that are no tokens of APNs. They are not sent to.",
+      advice:
+        "Let the app send the token that didRegisterForRemoteNotificationsWithDeviceToken gives it, as hexadecimal digits; "
+        + "a token of Firebase or Expo is another one."),
     "Unregistered": removed, "ExpiredToken": removed,
     "BadDeviceToken": PushReason(
       meaning: "Tokens of the other environment, or damaged ones. Check APNS_USE_SANDBOX and the registration.",

@@ -22,7 +22,7 @@ package struct DeviceTraits: Equatable {
       DeviceKind(rawValue: $0).flatMap { $0.isOfActivities ? nil : $0 }
     }
     deviceID = try DeviceTraits.value(body, "deviceId", "1 to 128 letters, digits or any of ._:-") {
-      Charset.deviceID.accepts($0) ? $0 : nil
+      Charset.deviceID.accepts($0) && !AbsentValue.isCertain($0) ? $0 : nil
     }
   }
 

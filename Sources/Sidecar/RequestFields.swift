@@ -48,6 +48,10 @@ package enum RequestFields {
   /// characters, are still found.
   package static func newUserID(_ value: String?) throws(Refusal) -> Username {
     let id = try userID(value)
+    guard !AbsentValue.isCertain(id.text) else {
+      throw .invalid(
+        "userId", "Invalid userId", "userId: \(id) is what programs write for no value; send the name of the user")
+    }
     guard TerminalText.line(id.text) == id.text else {
       throw .invalid(
         "userId", "Invalid userId",
@@ -59,8 +63,10 @@ package enum RequestFields {
   /// Returns nil if the bundle id is missing, null or empty.
   package static func bundleID(_ value: JSONValue?, _ field: String) throws(Refusal) -> String? {
     guard let value, value != .null, value != .string("") else { return nil }
-    guard let id = value.string, BundleID.isWellFormed(id) else {
-      throw .invalid(field, "Invalid bundleId", "\(field): expected 1 to 200 letters, digits or any of ._-")
+    guard let id = value.string, BundleID.isWellFormed(id), !AbsentValue.isCertain(id) else {
+      throw .invalid(
+        field, "Invalid bundleId",
+        "\(field): expected 1 to 200 letters, digits or any of ._-, and no text for an absent value such as undefined")
     }
     return id
   }

@@ -9,7 +9,7 @@ struct APNsPageTests {
   private static let page = URL(filePath: #filePath).appending(path: "../../../docs/apns.md").standardizedFileURL
   /// Reasons of Martlet's own.
   private static let own = [
-    "NoChannelInEnvironment", "NoKeyForEnvironment", "StartedBefore", "UnknownApp", "UnreachableHere",
+    "NoChannelInEnvironment", "NoKeyForEnvironment", "NotAnAPNsToken", "StartedBefore", "UnknownApp", "UnreachableHere",
     "UnsupportedPlatform",
     "WrongTokenKind",
   ]

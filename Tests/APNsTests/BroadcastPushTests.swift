@@ -77,10 +77,10 @@ struct BroadcastPushTests {
 
   @Test func `a broadcast may have 5,120 bytes and needs a channel id that fits into a header`() {
     #expect(push(bytes: 5120).localRefusal == nil)
-    #expect(push(bytes: 5121).localRefusal == APNsAnswer(status: 413, reason: "PayloadTooLarge"))
-    #expect(push("").localRefusal == APNsAnswer(status: 400, reason: "MissingChannelId"))
+    #expect(push(bytes: 5121).localRefusal == APNsAnswer(unsent: "PayloadTooLarge"))
+    #expect(push("").localRefusal == APNsAnswer(unsent: "MissingChannelId"))
     for id in ["a b", "a\r\nx: y", "é", String(repeating: "a", count: 257)] {
-      #expect(push(id).localRefusal == APNsAnswer(status: 400, reason: "BadChannelId"))
+      #expect(push(id).localRefusal == APNsAnswer(unsent: "BadChannelId"))
     }
   }
 

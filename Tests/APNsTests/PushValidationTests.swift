@@ -10,28 +10,31 @@ struct PushValidationTests {
     #expect(TestPush.make(collapseID: "score é", apnsID: "00000000-0000-4000-8000-ABCDEFabcdef").localRefusal == nil)
   }
 
-  @Test func `an invalid push is refused with Apple's reason`() {
+  @Test func `an invalid push is not sent, and has no status of APNs`() {
     let long = String(repeating: "a", count: 65)
     let big = [UInt8](repeating: 0x20, count: 4097)
-    let cases: [(Push, Int, String)] = [
-      (TestPush.make(token: ""), 400, "MissingDeviceToken"),
-      (TestPush.make(token: "abc/../d"), 400, "BadDeviceToken"),
-      (TestPush.make(token: String(repeating: "a", count: 1025)), 400, "BadDeviceToken"),
-      (TestPush.make(token: "é"), 400, "BadDeviceToken"),
-      (TestPush.make(topic: ""), 400, "MissingTopic"),
-      (TestPush.make(topic: "com.a\r\nx: y"), 400, "BadTopic"),
-      (TestPush.make(priority: 7), 400, "BadPriority"),
-      (TestPush.make(expiration: -1), 400, "BadExpirationDate"),
-      (TestPush.make(collapseID: long), 400, "BadCollapseId"),
-      (TestPush.make(collapseID: "a\u{0}"), 400, "BadCollapseId"),
-      (TestPush.make(apnsID: "no uuid"), 400, "BadMessageId"),
-      (TestPush.make(apnsID: "00000000000004000080000000000000000001"), 400, "BadMessageId"),
-      (TestPush.make(apnsID: "0000000--0000-4000-8000-000000000001"), 400, "BadMessageId"),
-      (TestPush.make(payload: []), 400, "PayloadEmpty"),
-      (TestPush.make(payload: big), 413, "PayloadTooLarge"),
+    let cases: [(Push, String)] = [
+      (TestPush.make(token: ""), "MissingDeviceToken"),
+      (TestPush.make(token: "abc/../d"), "NotAnAPNsToken"),
+      (TestPush.make(token: String(repeating: "a", count: 1025)), "NotAnAPNsToken"),
+      (TestPush.make(token: String(repeating: "a", count: 62)), "NotAnAPNsToken"),
+      (TestPush.make(token: String(repeating: "a", count: 65)), "NotAnAPNsToken"),
+      (TestPush.make(token: "é"), "NotAnAPNsToken"),
+      (TestPush.make(topic: ""), "MissingTopic"),
+      (TestPush.make(topic: "com.a\r\nx: y"), "BadTopic"),
+      (TestPush.make(priority: 7), "BadPriority"),
+      (TestPush.make(expiration: -1), "BadExpirationDate"),
+      (TestPush.make(collapseID: long), "BadCollapseId"),
+      (TestPush.make(collapseID: "a\u{0}"), "BadCollapseId"),
+      (TestPush.make(apnsID: "no uuid"), "BadMessageId"),
+      (TestPush.make(apnsID: "00000000000004000080000000000000000001"), "BadMessageId"),
+      (TestPush.make(apnsID: "0000000--0000-4000-8000-000000000001"), "BadMessageId"),
+      (TestPush.make(payload: []), "PayloadEmpty"),
+      (TestPush.make(payload: big), "PayloadTooLarge"),
     ]
-    for (push, status, reason) in cases {
-      #expect(push.localRefusal == APNsAnswer(status: status, reason: reason))
+    for (push, reason) in cases {
+      #expect(push.localRefusal?.status == 0)
+      #expect(push.localRefusal?.reason == reason)
     }
     #expect(TestPush.make(pushType: .voip, payload: big).localRefusal == nil)
   }

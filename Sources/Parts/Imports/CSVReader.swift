@@ -1,5 +1,6 @@
 import Backup
 import JSON
+import PushModel
 
 /// Parses comma-separated values (RFC 4180) that arrive in chunks. The first row names the columns.
 struct CSVReader: BackupSource {
@@ -9,7 +10,7 @@ struct CSVReader: BackupSource {
     let required: [String]
     /// The columns that may be there as well. Nil: all others are ignored.
     let optional: [String]?
-    /// Receives the values that are not empty, by the names of their columns.
+    /// Receives the values that are there, by the names of their columns.
     let entry: @Sendable ([String: String]) -> BackupEntry
   }
 
@@ -47,7 +48,7 @@ struct CSVReader: BackupSource {
   private func entry(_ columns: [String], _ fields: [String]?) -> BackupEntry {
     guard let fields, fields.count == columns.count else { return .refused(.malformedRecord) }
     var values: [String: String] = [:]
-    for (column, field) in zip(columns, fields) where !field.isEmpty { values[column] = field }
+    for (column, field) in zip(columns, fields) where !AbsentValue.isInTable(field) { values[column] = field }
     return form.entry(values)
   }
 

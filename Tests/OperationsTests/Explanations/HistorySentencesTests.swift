@@ -64,10 +64,12 @@ struct HistorySentencesTests {
     #expect(
       sentences(
         single(1), single(refused: "Unregistered", status: 410), single(refused: "UnsupportedPlatform"),
+        single(refused: "PayloadTooLarge"),
         single(open: "InternalServerError"), single(open: "Uncertain: the connection was reset"),
         single(refused: "Uncertain: the connection was reset")) == [
           "APNs accepted it for device 0000feed….", "APNs refused it for device 0000feed…: Unregistered (410).",
           "It was not sent to device 0000feed…: UnsupportedPlatform.",
+          "It was not sent to device 0000feed…: PayloadTooLarge.",
           "Device 0000feed… could not be reached for now: InternalServerError.",
           "APNs did not answer for device 0000feed…: the connection was reset.",
           "APNs did not answer for device 0000feed…: the connection was reset.",

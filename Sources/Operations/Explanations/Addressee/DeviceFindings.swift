@@ -124,7 +124,10 @@ extension DeviceFindings {
   func refusal(_ device: DeviceFacts, _ note: RefusalNote) -> Finding {
     let name = facts.shown(device.token)
     let job = note.jobID.isEmpty ? "" : ", job \(note.jobID)"
-    let what = "APNs refused device \(name) with \(described(note))\(job)"
+    let what =
+      note.status == 0
+      ? "A push to device \(name) was not sent: \(note.reason)\(job)"
+      : "APNs refused device \(name) with \(described(note))\(job)"
     func finding(_ severity: Finding.Severity, _ text: String, _ fix: String? = nil) -> Finding {
       Finding(severity, what + text, since: note.at, fix: fix, subject: name)
     }

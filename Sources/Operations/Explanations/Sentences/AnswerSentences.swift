@@ -2,8 +2,6 @@ import Jobs
 
 /// Puts the answers of an attempt into a sentence.
 enum AnswerSentences {
-  /// Martlet's own reasons for not sending to a device.
-  private static let notSent = ["UnsupportedPlatform", "UnknownApp"]
   private static let uncertain = "Uncertain: "
 
   static func sentence(_ answers: HistoryAnswers, _ isOfChannel: Bool = false) -> String {
@@ -30,8 +28,8 @@ enum AnswerSentences {
       return
         "\(noun.prefix(1).uppercased())\(noun.dropFirst()) \(device) could not be reached for now: \(Words.named(reason))."
     }
-    if notSent.contains(reason) { return "It was not sent to device \(device): \(reason)." }
-    let status = answers.status.map { " (\($0))" } ?? ""
-    return "APNs refused it for \(noun) \(device): \(Words.named(reason))\(status)."
+    // Without a status APNs was not asked.
+    guard let status = answers.status else { return "It was not sent to \(noun) \(device): \(reason)." }
+    return "APNs refused it for \(noun) \(device): \(Words.named(reason)) (\(status))."
   }
 }

@@ -28,6 +28,36 @@ struct DeviceFormatTests {
         createdAt: createdAt, kind: kind))
   }
 
+  @Test(arguments: ["NULL", "null", "\\N", "None", "nil", "NaN", "undefined", "(null)", "<nil>", "[object Object]", ""])
+  func `what programs write where there is no value is absent in every column`(absent: String) {
+    let columns = "token,user,bundleId,environment,kind,deviceId,updatedAt"
+    let row = ([Self.token] + Array(repeating: absent, count: 6)).joined(separator: ",")
+    #expect(read(CSVReader(.devices(app: "com.a")), "\(columns)\n\(row)\n").entries == [device()])
+    #expect(read(CSVReader(.devices(app: "com.a")), "token\n\(absent)x\n").entries.count == 1)
+    #expect(
+      sns(#"{"Endpoints":[\#(Self.endpoint("APNS", #""CustomUserData":\#(JSONValue.string(absent))"#))]}"#).entries
+        == [device(in: .production)])
+  }
+
+  @Test(arguments: [
+    ("dGhpc2lzYXRva2Vu00:APA91bHPRgkFLJu6ORcVbKPzK5UlM2u6tVYnqY2j8lH4", "token_of_firebase"),
+    ("ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]", "token_of_expo"),
+    ("6d5e1a3c-0000-4000-8000-000000000001", "malformed_token"), (String(repeating: "a", count: 63), "malformed_token"),
+    ("simulator-token-0123456789abcdef0123456789abcdef", "malformed_token"),
+  ])
+  func `a text that cannot be a token of APNs is refused by name`(token: String, reason: String) {
+    let reading = read(CSVReader(.devices(app: "com.a")), "token,user\n\(token),bob\n")
+    #expect(reading.entries == [.refused(BackupEntry.Refusal(rawValue: reason)!)])
+  }
+
+  @Test(arguments: [
+    token, token.uppercased(), "0x" + token, "\\x" + token, "<" + token + ">",
+    "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo=", "CgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgoKCgo",
+  ])
+  func `a token of APNs is read in every form that programs write`(text: String) {
+    #expect(read(CSVReader(.devices(app: "com.a")), "token\n\(text)\n").entries == [device()])
+  }
+
   @Test(arguments: [
     "1704448800", "1704448800.123", "1704448800123", "1704448800123000", "1704448800123000000",
     "2024-01-05T10:00:00Z", "2024-01-05 10:00:00+00", "2024-01-05 10:00:00.123 UTC", "2024-01-05 10:00:00",
