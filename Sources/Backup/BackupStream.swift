@@ -9,8 +9,8 @@ final class BackupStream<Source: BackupSource> {
   private var fault: JSONWindow.Fault?
   private var isAtStart = true
   private var isAtEnd = false
-  /// The line of the first refused entry of each reason.
-  private(set) var firstLines: [String: Int] = [:]
+  /// The lines on which the entries of the last batch begin.
+  private(set) var lines: [Int] = []
 
   init(_ file: BackupFile, _ source: Source) {
     self.file = file
@@ -20,6 +20,7 @@ final class BackupStream<Source: BackupSource> {
   /// Returns up to `limit` entries, or nil after the last. Throws a fault of the file after the entries before it.
   func next(limit: Int) async throws(BackupError) -> [BackupEntry]? {
     var batch: [BackupEntry] = []
+    lines = []
     while batch.count < limit {
       if let fault {
         guard batch.isEmpty else { return batch }
@@ -28,9 +29,7 @@ final class BackupStream<Source: BackupSource> {
       do throws(JSONWindow.Fault) {
         if let entry = try text.next() {
           batch.append(entry)
-          if case .refused(let reason) = entry, firstLines[reason.rawValue] == nil {
-            firstLines[reason.rawValue] = text.line
-          }
+          lines.append(text.line)
           continue
         }
       } catch {

@@ -33,32 +33,63 @@ public struct DeviceSurvey: Sendable {
   public private(set) var others = 0
   /// The entries that would be left out, by reason.
   public private(set) var refused: [String: Int] = [:]
-  /// The line of the first refused entry of each reason.
+  /// The first line with an entry that would be left out, by reason.
   public private(set) var firstLines: [String: Int] = [:]
   /// Hashes, as tokens would need ten times the memory. In a million devices one is taken for another in one of 10^7 files.
   private var tokens: Set<Int> = []
+  /// The devices of users, and of their limit groups, by hashes as well.
+  private var counts: [Int: Int32] = [:]
+  /// A user's, of one limit group.
+  private let maximumDevices: Int
+
+  package init(maximumDevices: Int) {
+    self.maximumDevices = maximumDevices
+  }
 
   /// Reads a file (`-` is stdin) without Redis.
   @EventLoop
-  package static func read(_ path: String, _ source: some BackupSource) async throws(BackupError) -> DeviceSurvey {
-    var survey = DeviceSurvey()
+  package static func read(
+    _ path: String, _ source: some BackupSource, maximumDevices: Int
+  ) async throws(BackupError) -> DeviceSurvey {
+    var survey = DeviceSurvey(maximumDevices: maximumDevices)
     let stream = BackupStream(try BackupFile.reading(path), source)
     while let entries = try await stream.next(limit: batch) {
-      for entry in entries { survey.count(entry) }
+      for (entry, line) in zip(entries, stream.lines) { survey.count(entry, line: line) }
     }
-    survey.firstLines = stream.firstLines
     return survey
   }
 
-  package mutating func count(_ entry: BackupEntry) {
+  private mutating func refuse(_ reason: BackupEntry.Refusal, line: Int) {
+    refused[reason.rawValue, default: 0] += 1
+    firstLines.merge([reason.rawValue: line], uniquingKeysWith: min)
+  }
+
+  /// Counts the device to its user. False if the user has the maximum already.
+  private mutating func fits(_ device: DeviceMetadata) -> Bool {
+    guard !device.username.isEmpty else { return true }
+    let user = device.username.hashValue
+    var hasher = Hasher()
+    hasher.combine(user)
+    hasher.combine(DeviceLimitGroup(device))
+    let group = hasher.finalize()
+    guard counts[user, default: 0] < Registry.maximumResolved, counts[group, default: 0] < maximumDevices else {
+      return false
+    }
+    counts[user, default: 0] += 1
+    counts[group, default: 0] += 1
+    return true
+  }
+
+  package mutating func count(_ entry: BackupEntry, line: Int) {
     switch entry {
-    case .refused(let reason): refused[reason.rawValue, default: 0] += 1
+    case .refused(let reason): refuse(reason, line: line)
     case .instance, .channel: break
     case .device(let token, let metadata):
       guard tokens.insert(token.hashValue).inserted else {
         duplicates += 1
         return
       }
+      guard fits(metadata) else { return refuse(.tooManyDevices, line: line) }
       valid += 1
       if metadata.username.isEmpty { anonymous += 1 }
       let group = Group(

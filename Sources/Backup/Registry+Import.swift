@@ -18,8 +18,7 @@ extension Registry {
     do throws(BackupError) {
       let stream = BackupStream(try BackupFile.reading(path), source)
       while let entries = try await stream.next(limit: Registry.importBatch) {
-        done += try await wrappingFaults(await restore(entries))
-        done.firstLines = stream.firstLines
+        done += try await wrappingFaults(await restore(entries, lines: stream.lines))
         onProgress(done)
       }
     } catch {
@@ -39,13 +38,14 @@ public struct BackupSummary: Sendable, Equatable {
   public package(set) var kept = 0
   /// Entries that were left out, by reason.
   public package(set) var refused: [String: Int] = [:]
-  /// The line of the first entry that was left out for what it is, by reason.
+  /// The first line with an entry that was left out, by reason.
   public package(set) var firstLines: [String: Int] = [:]
 
   public var total: Int { created + updated + kept + refused.values.reduce(0, +) }
 
-  package mutating func refuse(_ reason: BackupEntry.Refusal) {
+  package mutating func refuse(_ reason: BackupEntry.Refusal, line: Int? = nil) {
     refused[reason.rawValue, default: 0] += 1
+    if let line { firstLines.merge([reason.rawValue: line], uniquingKeysWith: min) }
   }
 
   package static func += (sum: inout BackupSummary, other: BackupSummary) {
@@ -53,5 +53,6 @@ public struct BackupSummary: Sendable, Equatable {
     sum.updated += other.updated
     sum.kept += other.kept
     sum.refused.merge(other.refused, uniquingKeysWith: +)
+    sum.firstLines.merge(other.firstLines, uniquingKeysWith: min)
   }
 }

@@ -9,11 +9,13 @@ private struct RestoredDevice {
   let metadata: DeviceMetadata
   /// By which a user keeps the newest; 0 if nothing is known, as of a date later than now.
   let registeredAt: Int64
+  let line: Int?
   /// Whether it was found to be among those that the user keeps.
   var isAdmitted = false
 
-  init(_ token: DeviceToken, _ metadata: DeviceMetadata, now: Int64) {
+  init(_ token: DeviceToken, _ metadata: DeviceMetadata, line: Int?, now: Int64) {
     self.token = token
+    self.line = line
     self.metadata = metadata
     registeredAt = metadata.updatedAt > now ? 0 : metadata.updatedAt
   }
@@ -22,16 +24,17 @@ private struct RestoredDevice {
 extension Registry {
   /// Writes each entry unchanged, unless the record in Redis is at least as new. A date later than now is stored as now and
   /// replaces nothing. A user keeps at most ``maximumDevices`` of
-  /// each app and kind, and ``maximumResolved`` of all, the newest.
-  package func restore(_ entries: [BackupEntry]) async throws(RedisError) -> BackupSummary {
+  /// each app and kind, and ``maximumResolved`` of all, the newest. `lines` are those of the entries in their file.
+  package func restore(_ entries: [BackupEntry], lines: [Int] = []) async throws(RedisError) -> BackupSummary {
     var summary = BackupSummary()
     let now = Clock.unixMilliseconds
     var devices: [RestoredDevice] = []
     var instances: [(id: String, record: InstanceRecord)] = []
-    for entry in entries {
+    for (index, entry) in entries.enumerated() {
+      let line = index < lines.count ? lines[index] : nil
       switch entry {
-      case .refused(let reason): summary.refuse(reason)
-      case .device(let token, let metadata): devices.append(RestoredDevice(token, metadata, now: now))
+      case .refused(let reason): summary.refuse(reason, line: line)
+      case .device(let token, let metadata): devices.append(RestoredDevice(token, metadata, line: line, now: now))
       case .instance(let id, let record): instances.append((id, record))
       case .channel(let channel): try await restore(channel, &summary)
       }
@@ -68,7 +71,7 @@ extension Registry {
     var again: [RestoredDevice] = []
     var surplus: [RestoredDevice] = []
     for (device, result) in zip(devices, try await restore(devices.map { ($0.token, $0.metadata, $0.isAdmitted) })) {
-      if case .full = result { surplus.append(device) } else { summary.count(result) }
+      if case .full = result { surplus.append(device) } else { summary.count(result, line: device.line) }
     }
     for (user, devices) in Dictionary(grouping: surplus, by: \.metadata.username) {
       again += try await admit(devices, to: user, &summary)
@@ -99,7 +102,7 @@ extension Registry {
         if member.metadata == nil || !keeps(member.limitGroup) { leaving.append(member) }
       } else if var device = devices.popFirst() {
         device.isAdmitted = keeps(DeviceLimitGroup(device.metadata))
-        if device.isAdmitted { admitted.append(device) } else { summary.refuse(.tooManyDevices) }
+        if device.isAdmitted { admitted.append(device) } else { summary.refuse(.tooManyDevices, line: device.line) }
       }
     }
     try await evict(leaving, from: user)
@@ -108,12 +111,12 @@ extension Registry {
 }
 
 extension BackupSummary {
-  fileprivate mutating func count(_ result: Restoration) {
+  fileprivate mutating func count(_ result: Restoration, line: Int? = nil) {
     switch result {
     case .created: created += 1
     case .updated: updated += 1
     case .kept: kept += 1
-    case .wrongType, .full: refuse(.wrongType)
+    case .wrongType, .full: refuse(.wrongType, line: line)
     }
   }
 }

@@ -37,6 +37,14 @@ struct RefusalLogTests {
     #expect(warnings().last?.contains("\"count\":1}") == true)
   }
 
+  @Test func `a push that was not sent is not logged as one that APNs has refused`() {
+    let refusals = RefusalLog(log: lines.log)
+    for _ in 1...2 { refusals.record(TestPush.make(token: "x"), APNsAnswer(unsent: "NotAnAPNsToken")) }
+    #expect(lines.count(containing: "A push was not sent") == 2)
+    #expect(lines.count(containing: "Pushes are invalid and were not sent") == 1)
+    #expect(lines.count(containing: "APNs refuse") == 0)
+  }
+
   @Test func `too many reasons and topics are counted in one line`() {
     let refusals = RefusalLog(log: lines.log)
     for number in 1...5000 {

@@ -97,12 +97,20 @@ enum TokensCommand: Command {
       throw CommandError.usage("import takes one --bundle, the bundle id of an app")
     }
     guard !line.has("dry-run") else {
-      return report.surveyed(try await DeviceSurvey.read(file, format.source(app)))
+      return report.surveyed(
+        try await DeviceSurvey.read(file, format.source(app), maximumDevices: try maximumDevices(environment)))
     }
     try await withRegistry(environment) { registry in
       let summary = try await registry.importBackup(path: file, format.source(app), onProgress: report.progress)
       report.imported(summary, showsLines: true)
     }
+  }
+
+  private static func maximumDevices(_ environment: ProcessEnvironment) throws(ConfigurationFaults) -> Int {
+    var reader = EnvironmentReader(environment)
+    let maximum = SharedSettings.maximumDevices(&reader)
+    guard reader.faults.isEmpty else { throw ConfigurationFaults(reader.faults) }
+    return maximum
   }
 
   @EventLoop

@@ -267,20 +267,38 @@ struct DeviceFormatTests {
   // MARK: - What a file has
 
   @Test func `a survey counts devices by app and environment, and each device once`() {
-    var survey = DeviceSurvey()
-    for entry in [device("alice"), device(in: .sandbox), .refused(.disabled), .refused(.disabled)] {
-      survey.count(entry)
+    var survey = DeviceSurvey(maximumDevices: 2)
+    let entries = [device("alice"), device(in: .sandbox), .refused(.disabled), .refused(.disabled)]
+    for (index, entry) in entries.enumerated() {
+      survey.count(entry, line: index)
     }
     survey.count(
       .device(
         token: DeviceToken(Self.other),
-        DeviceMetadata(username: "", platform: .ios, updatedAt: 1, environment: .production)))
+        DeviceMetadata(username: "", platform: .ios, updatedAt: 1, environment: .production)), line: 4)
     #expect(survey.valid == 2)
     #expect(survey.anonymous == 1)
     #expect(survey.duplicates == 1)
     #expect(survey.refused == ["disabled": 2])
+    #expect(survey.firstLines == ["disabled": 2])
     #expect(
       survey.groups.keys.sorted().map { "\($0.app) \($0.environment ?? "?") \($0.kind)" }
         == [" production app", "com.a ? app"])
+  }
+
+  @Test func `a survey says how many devices are more than their users may have, and where the first one is`() {
+    var survey = DeviceSurvey(maximumDevices: 2)
+    func count(_ number: Int, _ user: String, _ kind: DeviceKind = .app) {
+      let token = DeviceToken(String(repeating: "0", count: 60) + String(1000 + number))
+      let metadata = DeviceMetadata(username: Username(user), platform: .ios, updatedAt: 1, bundleID: "com.a", kind: kind)
+      survey.count(.device(token: token, metadata), line: number)
+    }
+    for number in 1...5 { count(number, "alice") }
+    for number in 6...7 { count(number, "alice", .voip) }
+    for number in 8...20 { count(number, "") }
+    count(1, "alice")
+    #expect(survey.refused == ["too_many_devices": 3])
+    #expect(survey.firstLines == ["too_many_devices": 3])
+    #expect((survey.valid, survey.anonymous, survey.duplicates) == (17, 13, 1))
   }
 }

@@ -69,6 +69,27 @@ import TestSupport
     #expect(try await fleet.redis("DBSIZE").integer == 0)
   }
 
+  @Test func `devices beyond the limit of their user are counted with the first line, without Redis too`() async throws
+  {
+    let tokens = fleet.uniqueTokens(5)
+    let rows = tokens.enumerated().map { index, token in
+      "\(token),alice,\(index == 4 ? "voip" : "app"),2024-01-0\(9 - index) 10:00:00"
+    }
+    let file = try write((["token,user,kind,updatedAt"] + rows).joined(separator: "\n"))
+    let words = ["tokens", "import", file, "--from", "csv", "--bundle", "com.a", "--json"]
+    let limit = ["MARTLET_MAX_DEVICES": "2"]
+    for dry in [["--dry-run"], []] {
+      let done = try await fleet.martlet(words + dry, environment: limit)
+      #expect(done.exitCode == 0)
+      let text = done.lines(of: .output).joined()
+      #expect(text.contains(#""refused":{"too_many_devices":2}"#), "\(text)")
+      #expect(text.contains(#""firstLines":{"too_many_devices":4}"#), "\(text)")
+    }
+    #expect(try await members("alice") == [tokens[0], tokens[1], tokens[4]])
+    let wrong = try await fleet.martlet(words + ["--dry-run"], environment: ["MARTLET_MAX_DEVICES": "1001"])
+    #expect(wrong.exitCode == 2)
+  }
+
   @Test func `devices are registered for their users and apps, and an import can be repeated`() async throws {
     let tokens = fleet.uniqueTokens(2)
     func endpoint(_ token: String, _ more: String) -> String {
