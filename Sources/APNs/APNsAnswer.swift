@@ -1,5 +1,5 @@
-import PushModel
 import JSON
+import PushModel
 
 /// APNs' answer to one push.
 public struct APNsAnswer: Sendable, Equatable {

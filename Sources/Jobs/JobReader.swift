@@ -109,7 +109,16 @@ package struct JobReader {
     return string
   }
 
-  package mutating func token() throws(JobError) -> DeviceToken { DeviceToken(try identifier(Charset.token)) }
+  /// A token of APNs in whichever form, or the well-formed text under which a device is registered that APNs has no token of.
+  package mutating func token() throws(JobError) -> DeviceToken {
+    let text = try string()
+    do throws(TokenFault) {
+      return try DeviceToken(apns: text)
+    } catch let fault {
+      guard Charset.token.accepts(text) else { throw error(fault.rawValue) }
+      return DeviceToken(text)
+    }
+  }
 
   package mutating func integer(in range: ClosedRange<Int64>) throws(JobError) -> Int64 {
     let integer: Int64

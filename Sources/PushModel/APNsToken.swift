@@ -68,9 +68,9 @@ extension DeviceToken {
     let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
     let text = text.dropLast(padding)
     let letters = (text.contains { (0x41...0x5A).contains($0) }, text.contains { (0x61...0x7A).contains($0) })
-    guard letters == (true, true), text.count % 4 != 1, !isOfFirebase(String(decoding: text, as: UTF8.self)) else {
-      return nil
-    }
+    guard padding == 0 ? text.count % 4 != 1 : (text.count + padding) % 4 == 0, letters == (true, true),
+      !isOfFirebase(String(decoding: text, as: UTF8.self))
+    else { return nil }
     // An odd number of digits, or too few, is no base64.
     guard !text.allSatisfy(isDigit) else { return nil }
     var digits: [UInt8] = []

@@ -63,8 +63,8 @@ public enum RegistryKeys {
 
   /// ``RefusalNote``:
   /// | `martlet:refusal:<token>` | string | 3 days | what APNs answered last when it refused a push to the device, JSON:
-  /// `reason`, `status`, `at`, `job`, `turn` (of its attempt, if it is not the first), `topic`, `environment`. A worker
-  /// writes at most a thousand at once and ten a second in the long run. |
+  /// `reason`, `status` (0: an invalid push, which was not sent), `at`, `job`, `turn` (of its attempt, if it is not the
+  /// first), `topic`, `environment`. A worker writes at most a thousand at once and ten a second in the long run. |
   public static func refusal(_ token: DeviceToken) -> String { "\(refusals)\(token.text)" }
 
   /// The beginning of the keys of all of them.

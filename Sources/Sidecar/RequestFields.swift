@@ -10,27 +10,23 @@ package enum RequestFields {
   private static let userIDLength = 1...256
   /// The length of a device token today.
   private static let hexTokenDigits = 64
-  /// The allowed lengths, because Apple may make device tokens longer.
-  private static let hexDigits = Charset(of: "0123456789ABCDEFabcdef", length: 20...200, "20 to 200 hexadecimal digits")
-  /// The length of a device token with white space and angle brackets.
-  private static let maximumTokenTextBytes = 2048
 
-  /// Returns a token of 64 hexadecimal digits.
+  /// Returns a token of 64 hexadecimal digits, or of their bytes in another form.
   package static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
-    guard let value, hexDigits.accepts(value), value.utf8.count == hexTokenDigits else {
-      throw .invalid(field, deviceTokenFormat, field)
-    }
-    return DeviceToken(value)
+    let token = try apnsToken(value, field, deviceTokenFormat)
+    guard token.text.utf8.count == hexTokenDigits else { throw .invalid(field, deviceTokenFormat, field) }
+    return token
   }
 
-  /// Returns a token of 20 to 512 characters. Accepts the description of iOS data, `<abcd 1234 …>`, too.
-  package static func anyToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
-    let value = value ?? ""
-    let token = value.utf8.count > maximumTokenTextBytes ? "" : value.filter { !"<> ".contains($0) }
-    guard DeviceToken.isWellFormed(token) else {
-      throw .invalid(field, "Invalid device token", "\(field): expected 20 to 512 letters, digits or any of :_-.")
+  /// Returns a token of APNs, which may be written in any form.
+  package static func apnsToken(
+    _ value: String?, _ field: String, _ error: String = "Invalid device token"
+  ) throws(Refusal) -> DeviceToken {
+    do throws(TokenFault) {
+      return try DeviceToken(apns: value ?? "")
+    } catch let fault {
+      throw .invalid(field, error, "\(field): \(fault.rawValue)")
     }
-    return DeviceToken(token)
   }
 
   /// Returns the user of this id.
@@ -69,11 +65,6 @@ package enum RequestFields {
         "\(field): expected 1 to 200 letters, digits or any of ._-, and no text for an absent value such as undefined")
     }
     return id
-  }
-
-  /// Returns an APNs device token of 20 to 200 hexadecimal digits in lower case, or nil if `text` is not one.
-  package static func lowercasedHex(_ text: String) -> String? {
-    hexDigits.accepts(text) ? text.lowercased() : nil
   }
 }
 

@@ -75,7 +75,10 @@ enum Corpus {
     (#"{"to":{"usr":"a"},"title":"t"}"#, #"unknown field "to.usr"; did you mean "to.user"?"#),
     (#"{"to":{"user":" "},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
     (#"{"to":{"user":"a\u0001b"},"title":"t"}"#, "to.user: expected a username, not blank, without control characters"),
-    (#"{"to":{"token":"short"},"title":"t"}"#, "to.token: expected 20 to 512 letters, digits or any of :_.-"),
+    (
+      #"{"to":{"token":"short"},"title":"t"}"#,
+      "to.token: not a token of APNs: expected 64 to 512 hexadecimal digits, or base64 of at least 32 bytes"
+    ),
     (#"{"to":{"tokens":[]},"title":"t"}"#, "to.tokens: empty; name at least one token"),
     (#"{"to":{"tokens":[1]},"title":"t"}"#, "to.tokens: expected a string, found a number"),
     (#"{"to":{"user":"a"},"titel":"t"}"#, #"unknown field "titel"; did you mean "title"?"#),

@@ -56,6 +56,24 @@ struct DeviceTokenTests {
     #expect(!DeviceToken.isWellFormed(Self.lower + "\0"))
   }
 
+  @Test func `a job names a device in any form that programs write, and one that is no token harms no other`() throws {
+    let base64 = "ChsshV5vZ4kKGyyFXm9niQobLIVeb2eJChsshV5vZ4k="
+    let hex = "0a1b2c855e6f67890a1b2c855e6f67890a1b2c855e6f67890a1b2c855e6f6789"
+    let texts = [
+      hex, "0x" + hex, "<0a1b2c85 " + hex.dropFirst(8) + ">", base64, String(base64.dropLast()), "\\\\x" + hex,
+      "c2Vy:APA91bH0123456789", "token-of-android-0123456789", String(hex.dropLast()),
+    ]
+    let job = try Job(parsing: Array(#"{"to":{"tokens":["\#(texts.joined(separator: #"",""#))"]},"title":"t"}"#.utf8))
+    #expect(job.addressee == .tokens((Array(repeating: hex, count: 6) + texts.suffix(3)).map { DeviceToken($0) }))
+    for (text, fault) in [
+      ("ExponentPushToken[xxxxxxxxxxxxxxxxxxxxxx]", TokenFault.expo), ("a+b/0123456789012345678", .text),
+    ] {
+      #expect(throws: JobError(reason: "to.token: \(fault.rawValue)")) {
+        try Job(parsing: Array(#"{"to":{"token":"\#(text)"},"title":"t"}"#.utf8))
+      }
+    }
+  }
+
   @Test func `a job names a device in one form`() throws {
     let named = try Job(parsing: Array(#"{"to":{"token":"\#(Self.upper)"},"title":"t"}"#.utf8))
     #expect(named.addressee == .token(DeviceToken(Self.lower)))

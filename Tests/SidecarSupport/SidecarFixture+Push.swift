@@ -1,3 +1,4 @@
+import Crypto
 import JSON
 package import PushModel
 import Redis
@@ -17,8 +18,8 @@ extension SidecarFixture {
     return ["Authorization": "Bearer \(SidecarFixture.secret + name)", "X-Username": name]
   }
 
-  /// Returns a well-formed token that contains `name`.
-  package func token(_ name: String) -> String { "token-\(name)-0123456789abcdef" }
+  /// Returns a token of APNs that no other name has.
+  package func token(_ name: String) -> String { SHA256.hex(name) }
 
   package func push(_ route: String, _ headers: [String: String], _ body: String = "{}") async throws -> WebAnswer {
     try await request("POST", "/api/push/\(route)", headers, body: body)

@@ -64,7 +64,7 @@ struct GorushBatch {
   private mutating func valid(_ tokens: [String], of fields: GorushFields) -> [DeviceToken] {
     tokens.compactMap { token in
       do throws(Refusal) {
-        return try RequestFields.anyToken(token, "tokens")
+        return try RequestFields.apnsToken(token, "tokens")
       } catch {
         log(error.message ?? error.error, of: fields, token: token)
         return nil

@@ -137,7 +137,7 @@ struct ActivityTokenRequest: Equatable {
 
   init(_ bytes: [UInt8]) throws(Refusal) {
     let body = try PushBody(bytes)
-    token = try body.token()
+    token = try body.apnsToken()
     traits = try body.traits()
     guard traits.kind == nil else {
       throw .invalid("kind", "Invalid kind", "kind: the path says what the token is for")

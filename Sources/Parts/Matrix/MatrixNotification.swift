@@ -63,9 +63,6 @@ struct MatrixNotification {
 
 /// A pusher of a notification.
 struct MatrixDevice {
-  /// The digits of a token of APNs, which has 32 bytes or more.
-  private static let digits = Charset(of: "0123456789ABCDEFabcdef", length: 64...512, "64 to 512 hexadecimal digits")
-
   /// Empty, and of no app, if it is missing.
   let appID: String
   let pushkey: String
@@ -91,14 +88,6 @@ struct MatrixDevice {
     isHighlighted = value["tweaks"]?["highlight"]?.bool == true
   }
 
-  /// The device token, from hexadecimal digits or from base64 in either alphabet; nil for other text.
-  var token: DeviceToken? {
-    if let token = MatrixDevice.token(pushkey) { return token }
-    let standard = pushkey.replacing("-", with: "+").replacing("_", with: "/")
-    return Base64.decode(standard.utf8).flatMap { MatrixDevice.token(Hex.encode($0)) }
-  }
-
-  private static func token(_ text: String) -> DeviceToken? {
-    text.utf8.count % 2 == 0 && digits.accepts(text) ? DeviceToken(text) : nil
-  }
+  /// Nil for a text that is no token of APNs.
+  var token: DeviceToken? { try? DeviceToken(apns: pushkey) }
 }

@@ -65,7 +65,7 @@ struct BroadcastAPI: HTTPAPI {
     _ body: JSONValue, of caller: Caller, _ storage: APIContext.Storage
   ) async throws(Refusal) -> HTTPResponse {
     let app = try BroadcastAPI.app(body, of: caller)
-    let token = try RequestFields.anyToken(body["token"]?.string, "token")
+    let token = try RequestFields.apnsToken(body["token"]?.string, "token")
     let traits = try DeviceTraits(body)
     try await storage.access.admit(.broadcast, of: caller.name)
     try await fallback?.prepare(app)

@@ -106,13 +106,14 @@ struct InstanceAPI: HTTPAPI {
   }
 
   private static func record(_ body: JSONValue) throws(Refusal) -> InstanceRecord {
-    guard let token = body["apns_device_token"]?.string.flatMap(RequestFields.lowercasedHex),
-      let environment = body["environment"]?.string.flatMap(PushEnvironment.init(named:))
-    else { throw .invalid("token", "Invalid token") }
+    let token = try RequestFields.apnsToken(body["apns_device_token"]?.string, "apns_device_token", "Invalid token")
+    guard let environment = body["environment"]?.string.flatMap(PushEnvironment.init(named:)) else {
+      throw .invalid("token", "Invalid token")
+    }
     let traits = try DeviceTraits(body)
     // Notifications of instances are alerts.
     guard traits.kind ?? .app == .app else { throw .invalid("kind", "Invalid kind") }
     return InstanceRecord(
-      token: DeviceToken(token), environment: environment, bundleID: traits.bundleID, updatedAt: Clock.unixMilliseconds)
+      token: token, environment: environment, bundleID: traits.bundleID, updatedAt: Clock.unixMilliseconds)
   }
 }

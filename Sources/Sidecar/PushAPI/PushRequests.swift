@@ -28,9 +28,16 @@ package struct PushBody {
     guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     return DeviceToken(token)
   }
+
+  /// Returns the token of APNs, or nil if it is missing.
+  package func apnsToken() throws(Refusal) -> DeviceToken? {
+    guard let token = try string("token", .invalidToken) else { return nil }
+    return try RequestFields.apnsToken(token, "token", Refusal.invalidToken.error)
+  }
 }
 
-/// The body of `/api/push/register`.
+/// The body of `/api/push/register`. Any well-formed text is taken, as the document says: nothing is sent to one that is no token of
+/// APNs.
 package struct RegisterRequest: Equatable {
   private static let unsupportedPlatform = Refusal.invalid("platform", "Unsupported push platform")
 

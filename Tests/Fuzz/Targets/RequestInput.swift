@@ -28,7 +28,7 @@ enum RequestInput {
     try checkRefusal { () throws(Refusal) in
       let query = try DeviceListQuery(target.query)
       guard let after = query.after else { return }
-      _ = try RequestFields.anyToken(after.text, "token")
+      _ = try RequestFields.apnsToken(after.text, "token")
     }
     for cursor in ["since", "cursor"] {
       try checkRefusal { () throws(Refusal) in _ = try NotificationQuery(target.query, cursor: cursor) }
@@ -90,7 +90,7 @@ enum RequestInput {
   private static func readFields(_ body: JSONValue) throws(Refusal) {
     _ = try BroadcastJob(body, to: "com.example.app", id: "id")
     _ = try RequestFields.bundleID(body["bundleId"], "bundleId")
-    _ = try RequestFields.anyToken(body["token"]?.string, "token")
+    _ = try RequestFields.apnsToken(body["token"]?.string, "token")
     _ = try RequestFields.userID(body["userId"]?.string)
     _ = try RequestFields.hexToken(body["currentToken"]?.string, "currentToken")
   }

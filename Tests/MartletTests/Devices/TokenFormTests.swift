@@ -33,6 +33,27 @@ struct TokenFormTests {
     #expect(try await worker.stop() == 0)
   }
 
+  @Test func `a device under a text that is no token of APNs is sent nothing, is told so, and stays`() async throws {
+    let fleet = try await Fleet()
+    let worker = try await fleet.worker()
+    let (token, user) = (fleet.uniqueToken(), fleet.unique("form"))
+    let stranger = "c2Vy:APA91bHPRgkFLJu6ORcVbKPzK5UlM2u6tVYnqY2j8lH4"
+    for entry in [token, stranger] { try await store(entry, of: user, at: 1, fleet) }
+    for to in [#"{"user":"\#(user)"}"#, #"{"tokens":["\#(token)","\#(stranger)"]}"#] {
+      let id = fleet.unique("stranger")
+      try await fleet.enqueue(#"{"id":"\#(id)","to":\#(to),"title":"Hello"}"#, on: worker.queue)
+      let record = try await fleet.record(id)
+      #expect((record.status, record.accepted, record.failed, record.stale) == ("partial", 1, 1, 0))
+      #expect(record.device(stranger)?.status == 0)
+      #expect(record.device(stranger)?.reason == "NotAnAPNsToken")
+    }
+    let members = try await fleet.redis("SMEMBERS", RegistryKeys.userTokens(Username(user))).array?.compactMap(\.string)
+    #expect(Set(members ?? []) == [token, stranger])
+    #expect(try await fleet.gateway.recent().allSatisfy { $0.token == token })
+    #expect(!worker.process.lines.contains { $0.contains("APNs refuse") })
+    #expect(try await worker.stop() == 0)
+  }
+
   @Test func `a job that names a device in both forms is sent once`() async throws {
     let fleet = try await Fleet()
     let worker = try await fleet.worker()

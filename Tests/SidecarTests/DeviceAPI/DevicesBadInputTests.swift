@@ -88,7 +88,7 @@ struct DevicesBadInputTests {
   private nonisolated static let badTokens = [
     "null", "7", "[]", "{}", "true", "\"\"", "\"abc\"", "\"\(String(repeating: "a", count: 63))\"",
     "\"\(String(repeating: "a", count: 65))\"", "\"\(String(repeating: "g", count: 64))\"",
-    "\" \(String(repeating: "a", count: 64))\"", "\"\(String(repeating: "a", count: 63))\\u0000\"",
+    "\"\(String(repeating: "a", count: 66))\"", "\"\(String(repeating: "a", count: 63))\\u0000\"",
     "\"\(String(repeating: "a", count: 62))é\"", "\"\(String(repeating: "a", count: 63))\\uff21\"",
     "\"\(String(repeating: "@", count: 64))\"",
     "\"\(String(repeating: "a", count: 32) + "/../" + String(repeating: "a", count: 28))\"",

@@ -148,8 +148,8 @@ struct InstanceRegistrationTests {
     let before = try await record(client, "strict")
     var bodies = hostileBodies(#""apns_device_token":"\#(client.token("bad"))","environment":"sandbox""#).map(\.bytes)
     for text in [
-      body(""), body("short"), body(String(repeating: "a", count: 19)), body(String(repeating: "a", count: 201)),
-      body(String(repeating: "g", count: 64)), body("<\(token)>"), body("fcm:\(token)"), body("\(token.dropLast())é"),
+      body(""), body("short"), body(String(repeating: "a", count: 62)), body(String(repeating: "a", count: 201)),
+      body(String(repeating: "g", count: 64)), body("fcm:\(token)"), body("\(token.dropLast())é"),
       body("aaaaaaaaaaaaaaaaaaaaaaaa\\u0000"), body("aaaaaaaaaaaaaaa aaaaaaaaaaa"),
       body(String(repeating: "a", count: 513)), body(token, "Sandbox"), body(token, ""), body(token, "staging"),
       #"{"apns_device_token":7,"environment":"sandbox"}"#, #"{"apns_device_token":"\#(token)"}"#,
@@ -170,11 +170,11 @@ struct InstanceRegistrationTests {
     await client.stop()
   }
 
-  @Test(arguments: [20, 64, 160, 200])
+  @Test(arguments: [64, 160, 512])
   func `a token of hexadecimal digits is stored in lower case`(count: Int) async throws {
     let client = try await APIClient()
     try await allow(client, "hex")
-    let token = String((client.token("hex").uppercased() + String(repeating: "0aB", count: 100)).prefix(count))
+    let token = String((client.token("hex").uppercased() + String(repeating: "0aB", count: 160)).prefix(count))
     #expect(try await send(client, key: "hex", instance: "hex", body(token)).status == 200)
     #expect(try await record(client, "hex")?.token.text == token.lowercased())
     await client.stop()
