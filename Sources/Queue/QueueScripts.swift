@@ -445,6 +445,10 @@ package enum QueueScripts {
   /// If there is no record yet, this costs what a SET does.
   package static let writing = """
     \(AttemptTurn.comparing)
+    local function naming(record, queue)
+      if type(queue) ~= 'string' then return record end
+      return string.sub(record, 1, -2) .. ',"queue":' .. cjson.encode(queue) .. '}'
+    end
     local function isOver(record) return record.status ~= 'retrying' and record.status ~= 'deferred' end
     local function write(key, record, ttl, author, nonce, place)
       if redis.call('SET', key, record, 'PX', ttl, 'NX') then return true end
@@ -458,12 +462,13 @@ package enum QueueScripts {
           local endedBefore = isOver(was) and (tonumber(was.finishedAt) or 0) < new.claimedAt
           if by ~= author and nonce and was.nonce == nonce then
             if isEarlier(new, was) then return nil end
+            if isOver(was) and isOver(new) then record = naming(record, was.queue) end
           elseif by ~= author then
             if new.status == 'duplicate' then return true end
             local queue = string.match(place, '^martlet:{(.*)}:') or place
             local isElsewhere = type(was.queue) == 'string' and was.queue ~= queue
             if isElsewhere and isOver(new) and not isOver(was) then
-              record = string.sub(record, 1, -2) .. ',"queue":' .. cjson.encode(queue) .. '}'
+              record = naming(record, queue)
             elseif isElsewhere and not isOver(new) or was.status ~= 'duplicate' and not endedBefore then
               return false
             end

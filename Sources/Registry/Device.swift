@@ -34,16 +34,16 @@ public struct Device: Sendable, Equatable {
   public let activity: String?
   /// As ``DeviceMetadata/frequentPushes``.
   public let frequentPushes: Bool?
-  /// Whether it has come back although another token of the phone's id has replaced it: it is another phone's.
-  public let hasComeBack: Bool
+  /// As ``DeviceMetadata/replaced``.
+  public let replaced: ReplacedMarks
   /// As ``DeviceMetadata/unreachable``.
   public let unreachable: Int64?
 
   public init(
     token: DeviceToken, username: Username? = nil, platform: Platform = .ios, bundleID: String? = nil,
     environment: PushEnvironment? = nil, updatedAt: Int64 = 0, createdAt: Int64? = nil, kind: DeviceKind? = nil,
-    deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil, hasComeBack: Bool = false,
-    unreachable: Int64? = nil
+    deviceID: String? = nil, activity: String? = nil, frequentPushes: Bool? = nil,
+    replaced: ReplacedMarks = ReplacedMarks(), unreachable: Int64? = nil
   ) {
     self.token = token
     self.username = username
@@ -56,7 +56,7 @@ public struct Device: Sendable, Equatable {
     self.deviceID = deviceID
     self.activity = activity
     self.frequentPushes = frequentPushes
-    self.hasComeBack = hasComeBack
+    self.replaced = replaced
     self.unreachable = unreachable
   }
 
@@ -68,6 +68,9 @@ public struct Device: Sendable, Equatable {
       bundleID: metadata.bundleID, environment: metadata.environment, updatedAt: metadata.updatedAt,
       createdAt: metadata.createdAt, kind: metadata.kind, deviceID: metadata.deviceID,
       activity: metadata.activity, frequentPushes: metadata.frequentPushes,
-      hasComeBack: metadata.replaced.contains(entry), unreachable: metadata.unreachable)
+      replaced: metadata.replaced, unreachable: metadata.unreachable)
   }
+
+  /// Whether it has come back although another token of the phone's id has replaced it: it is another phone's.
+  public var hasComeBack: Bool { replaced.contains(token.text) }
 }

@@ -91,7 +91,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.deviceId, .string): deviceID = try reader.readString()
     case (.activity, .string): activity = try reader.readString()
     case (.replaced, .string): replaced = ReplacedMarks(stored: try reader.readString())
-    case (.unreachable, .number): unreachable = try DeviceMetadata.milliseconds(from: &reader)
+    case (.unreachable, .number): unreachable = try reader.readDouble().integer(in: NumberRange.counts)
     case (.frequentPushes, .bool): frequentPushes = try reader.readBool()
     case (.updatedAt, .number): updatedAt = try DeviceMetadata.milliseconds(from: &reader) ?? 0
     case (.createdAt, .number): createdAt = try DeviceMetadata.milliseconds(from: &reader)

@@ -40,7 +40,7 @@ public struct InstanceRecord: Sendable, Equatable {
       token: DeviceToken(token), environment: value["environment"]?.string.flatMap(PushEnvironment.init(named:)),
       bundleID: value["bundleId"]?.string, updatedAt: value["updatedAt"]?.time ?? 0,
       isActive: value["active"]?.bool ?? true, isSuspended: value["suspended"]?.bool ?? false)
-    unreachable = value["unreachable"]?.time
+    unreachable = value["unreachable"]?.count.map { Int64($0) }
   }
 
   public func json() -> [UInt8] {

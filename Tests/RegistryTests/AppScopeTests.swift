@@ -11,8 +11,9 @@ import Testing
 struct AppScopeTests {
   private func scope(_ app: String) -> AppScope { AppScope([app], else: nil) }
 
-  private func registration(_ token: String, _ user: String, _ app: String) -> Registration {
-    Registration(token: DeviceToken(token), username: Username(user), platform: .ios, bundleID: app, now: 10)
+  private func registration(_ token: String, _ user: String, _ app: String, phone: String? = nil) -> Registration {
+    Registration(
+      token: DeviceToken(token), username: Username(user), platform: .ios, bundleID: app, deviceID: phone, now: 10)
   }
 
   @Test func `a token that the key of another app registers between look and write stays that app's`() async throws {
@@ -28,6 +29,23 @@ struct AppScopeTests {
     #expect(try await fixtures[0].metadata(token)?.username == "scope-b")
     #expect(try await fixtures[0].members("scope-a").isEmpty)
     #expect(try await fixtures[0].members("scope-b") == [token])
+  }
+
+  @Test func `what is refused because the token has become another app's removes nothing`() async throws {
+    let fixtures = [try await Fixture(), try await Fixture()]
+    let (former, token) = (fixtures[0].token("scope-former"), fixtures[0].token("scope-taken"))
+    for known in [former, token] {
+      let registration = registration(known, "scope-g", "com.a", phone: "scope-phone-g")
+      #expect(try await fixtures[0].registry.register(registration, within: scope("com.a")) != nil)
+      if known == token { #expect(try await fixtures[0].registry.forget(token: DeviceToken(known))) }
+    }
+    try await fixtures[0].registry.register(registration(former, "scope-g", "com.a", phone: "scope-phone-g"))
+    _ = try await fixtures[1].registry.register(registration(token, "scope-h", "com.b"), within: scope("com.b"))
+    let refused = try await fixtures[0].registry.register(
+      registration(token, "scope-g", "com.a", phone: "scope-phone-g"), within: scope("com.a"))
+    #expect(refused == nil)
+    #expect(try await fixtures[0].members("scope-g") == [former])
+    #expect(try await fixtures[0].members("scope-h") == [token])
   }
 
   @Test func `a token is not replaced, and replaces none, by a key of another app`() async throws {
@@ -57,12 +75,13 @@ struct AppScopeTests {
 
   @Test func `a phone brings along only tokens of the key's apps`() async throws {
     let fixture = try await Fixture()
-    let tokens = ["com.a", "com.b", "com.b"].enumerated().map { ($1, fixture.token("scope-phone-\($0)")) }
-    for (app, token) in tokens {
+    let kinds = [("com.a", DeviceKind.app), ("com.b", .app), ("com.b", .voip)]
+    let tokens = kinds.enumerated().map { ($1.0, fixture.token("scope-phone-\($0)")) }
+    for ((app, kind), token) in zip(kinds, tokens.map(\.1)) {
       try await fixture.registry.register(
         Registration(
-          token: DeviceToken(token), username: "scope-d", platform: .ios, bundleID: app, deviceID: "scope-phone", now: 1
-        ))
+          token: DeviceToken(token), username: "scope-d", platform: .ios, bundleID: app, kind: kind,
+          deviceID: "scope-phone", now: 1))
     }
     _ = try await fixture.registry.register(registration(tokens[1].1, "scope-e", "com.b"), within: scope("com.b"))
     #expect(try await fixture.members("scope-d") == [tokens[0].1])
@@ -96,6 +115,8 @@ struct AppScopeDecisionTests {
     #expect(registration.within(scope).decide(stored).isForeign == !mayRegister)
     #expect(registration.within(nil).decide(stored) == registration.decide(stored))
     #expect(DeviceOperation.forget.within(scope).decide(stored).isForeign == !mayFind)
+    // Whoever may register a token is told that it is not registered, not that it is another app's.
+    #expect(DeviceOperation.renew("ann", now: 9).within(scope).decide(stored).isForeign == !mayRegister)
   }
 
   @Test func `of two keys that register one token in steps the second to write is refused, wherever the first comes`() {

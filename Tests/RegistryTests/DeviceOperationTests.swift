@@ -27,6 +27,18 @@ struct DeviceOperationTests {
     if case .written(let metadata) = change.record { metadata } else { nil }
   }
 
+  /// A digest of 48 bits is no time, which would be read in its unit.
+  @Test(arguments: [0, 1, 99_999_999_999_999, 100_000_000_000_000, 253_402_300_800_000, (1 << 48) - 1] as [Int64])
+  func `what could be asked when a device was unreachable is read as it was written`(reach: Int64) throws {
+    var metadata = Self.owned
+    metadata.unreachable = reach
+    #expect(DeviceMetadata(parsing: metadata.json())?.unreachable == reach)
+    let token = String(repeating: "ab", count: 32)
+    var record = try #require(InstanceRecord(parsing: Array(#"{"token":"\#(token)"}"#.utf8)))
+    record.unreachable = reach
+    #expect(InstanceRecord(parsing: record.json())?.unreachable == reach)
+  }
+
   @Test func `a new device joins its owner's set and its app's audience`() {
     let change = register("ann", app: "com.a", over: nil)
     #expect(

@@ -99,6 +99,16 @@ struct PhoneTokenTests {
     #expect(try await kept("old", "new") == ["new"])
   }
 
+  @Test func `a token that follows its phone replaces the one that the phone had with its new user`() async throws {
+    let other = user + "-other"
+    try await register("call-old", .voip)
+    try await register("app", user: other)
+    try await register("call-new", .voip, user: other)
+    try await register("app", now: 6)
+    #expect(try await kept("app", "call-old", "call-new") == ["app", "call-new"])
+    #expect(try await fixture.metadata(token("call-old")) == nil)
+  }
+
   @Test func `many former tokens of a phone leave with the next one`() async throws {
     for number in 0..<40 {
       let metadata = DeviceMetadata(
@@ -109,5 +119,8 @@ struct PhoneTokenTests {
     }
     try await register("new", now: 99)
     #expect(try await fixture.members(Username(user)) == [token("new")])
+    // The latest are remembered: they are told from the phone when they come back.
+    try await register("39", now: 100)
+    #expect(try await kept("new", "39") == ["new", "39"])
   }
 }

@@ -249,14 +249,14 @@ extension [Device] {
   /// Without the older tokens of a phone, which were registered before a new one replaced them, or at the same moment. One that has
   /// come back is another phone's.
   var newestOfPhones: [Device] {
-    var newest: [String: Int] = [:]
+    var newest: [ExactText: Int] = [:]
     for (index, device) in enumerated() where !device.hasComeBack {
       guard device.deviceID != nil else { continue }
-      let known = newest[device.inActivity.phone]
-      if known.map({ self[$0].updatedAt < device.updatedAt }) ?? true { newest[device.inActivity.phone] = index }
+      let phone = ExactText(device.inActivity.phone)
+      if newest[phone].map({ self[$0].updatedAt < device.updatedAt }) ?? true { newest[phone] = index }
     }
     return enumerated().filter { index, device in
-      device.deviceID == nil || device.hasComeBack || newest[device.inActivity.phone] == index
+      device.deviceID == nil || device.hasComeBack || newest[ExactText(device.inActivity.phone)] == index
     }.map(\.element)
   }
 }

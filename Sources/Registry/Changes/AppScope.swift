@@ -1,20 +1,22 @@
+import PushModel
+
 /// The apps whose devices a credential may change.
 public struct AppScope: Sendable, Equatable {
-  private let apps: Set<String>
+  private let apps: Set<ExactText>
   /// The app of devices that were registered for none.
   private let fallback: String?
 
   public init(_ apps: some Sequence<String>, else fallback: String?) {
-    self.apps = Set(apps)
+    self.apps = Set(apps.map { ExactText($0) })
     self.fallback = fallback
   }
 
-  /// Whether the operation may be carried out on the device. A token that nothing is known of may be registered, but not found.
+  /// Whether the operation may be carried out on the device. One without a known app may be registered, but not removed.
   func allows(_ operation: DeviceOperation, on stored: StoredDevice) -> Bool {
-    let app = stored.metadata.flatMap { $0.bundleID ?? fallback }
+    let isOfApps = stored.metadata.flatMap { $0.bundleID ?? fallback }.map { apps.contains(ExactText($0)) }
     return switch operation {
-    case .register, .take: app.map(apps.contains) ?? true
-    default: app.map(apps.contains) ?? false
+    case .register, .take, .renew: isOfApps ?? true
+    default: isOfApps ?? false
     }
   }
 }

@@ -118,8 +118,8 @@ extension DeviceExecutor {
     return outcomes.count { $0.left.contains(.user(user)) }
   }
 
-  /// Gives the other tokens of a phone to the user whose app token there is about to become another's. Before it does, so
-  /// that whoever repeats an interrupted registration does this, too.
+  /// Gives the other tokens of a phone to the user whose app token there is about to become another's, in place of those that the
+  /// user had there before. Before it does, so that whoever repeats an interrupted registration does this, too.
   func bringAlong(
     _ phone: String, of stored: StoredDevice, to owner: Username, within scope: AppScope?
   ) async throws(RedisError) {
@@ -128,7 +128,14 @@ extension DeviceExecutor {
       $0.metadata?.deviceID == phone && $0.token != stored.token
     }
     let following = DeviceOperation.follow(deviceID: phone, from: former, to: owner).within(scope)
-    _ = try await complete(others.map { ($0.token, following) })
+    let followed = try await complete(others.map { ($0.token, following) }).filter { $0.end == .written }
+      .compactMap(\.after.metadata)
+    guard !followed.isEmpty else { return }
+    let replaced = try await reader.members(of: owner).filter { member in
+      guard let former = member.metadata, !others.contains(where: { $0.token == member.token }) else { return false }
+      return followed.contains { $0.takesPlace(of: former) }
+    }
+    _ = try await evict(replaced, from: owner, because: RemovalCause.newToken)
   }
 
   /// Reads the devices of a user, and decides which must make room for one of `limitGroup`. Removes entries that are not the

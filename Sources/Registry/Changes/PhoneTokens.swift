@@ -31,14 +31,14 @@ struct PhoneTokens: Sendable {
 
 /// The marks of tokens that a token has replaced, the latest first. A token that has its own mark has come back.
 public struct ReplacedMarks: Sendable, Equatable {
-  /// Phones with one id that are told from each other.
+  /// Marks: phones with one id that are told from each other.
   static let maximum = 4
   private static let digits = 8
 
   /// ``digits`` for each token.
   let text: String
 
-  init(_ tokens: [String] = []) {
+  public init(_ tokens: [String] = []) {
     text = tokens.prefix(ReplacedMarks.maximum).map(ReplacedMarks.mark).joined()
   }
 

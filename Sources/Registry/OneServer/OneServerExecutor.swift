@@ -209,9 +209,11 @@ extension OneServerExecutor {
       if attempt == Registry.maximumConflicts { room = .waived }
       let isRoomRead = if case .unread = room { false } else { true }
       guard let changes = decide(devices, room.read, isRoomRead) else { return (nil, removed) }
-      if !isRoomRead, devices.count == 1, let joining = changes[0].newAtPhone {
+      if let last = changes.last, last.change.isForeign {
+        room = .unread
+      } else if !isRoomRead, devices.count == 1, let joining = changes[0].newAtPhone {
         (room, removed) = try await roomRead(in: user, for: joining, except: devices, removed)
-        if room.read != nil { continue }
+        continue
       }
       let step = begin(changes, room, of: user)
       let reply = try await send([step])[0].get()
@@ -234,15 +236,21 @@ extension OneServerExecutor {
     throw Registry.conflict
   }
 
-  /// Reads which devices leave. Removes them before the new one joins if they are too many for one step.
+  /// Reads which devices leave. Removes those before the new one joins that are too many for one step.
   private func roomRead(
     in user: Username, for joining: StoredDevice, except devices: [StoredDevice], _ removed: Int
   ) async throws(RedisError) -> (Room, removed: Int) {
     let room = try await self.room(
-      in: user, for: joining.limitGroup, joining: joining, except: devices.map(\.token))
+      in: user, for: joining.limitGroup, joining: devices.count == 1 ? joining : nil, except: devices.map(\.token))
     let replaced = room.phone?.replaced ?? []
-    guard room.leaving.count + replaced.count > OneServerExecutor.maximumTogether else { return (.read(room), removed) }
-    if !replaced.isEmpty { _ = try await evict(replaced, from: user, because: RemovalCause.newToken) }
+    let excess = room.leaving.count + replaced.count - OneServerExecutor.maximumTogether
+    guard excess > 0 else { return (.read(room), removed) }
+    if !replaced.isEmpty {
+      // The latest leave with the step that brings the new one: the phone is never without a token.
+      let oldest = replaced.sorted { $0.leaves(before: $1) }.prefix(excess)
+      _ = try await evict(oldest, from: user, because: RemovalCause.newToken)
+      return (.unread, removed)
+    }
     let gone = try await evict(room.leaving, from: user)
     return (room.isPartial ? .waived : .unread, removed + gone)
   }

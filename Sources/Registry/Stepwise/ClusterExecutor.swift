@@ -72,6 +72,7 @@ final class ClusterExecutor: DeviceExecutor {
     let marked = DeviceOperation.register(registration).within(scope)
     guard let outcome = try await carryOut([(token, marked)]).first else { throw Registry.conflict }
     if let error = outcome.device.error { throw error }
+    guard outcome.device.end != .foreign else { return (outcome.device, 0) }
     if let phone, !phone.replaced.isEmpty {
       _ = try await evict(phone.replaced, from: user, because: RemovalCause.newToken)
     }

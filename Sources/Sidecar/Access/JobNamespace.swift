@@ -13,7 +13,7 @@ package struct JobNamespace: Sendable {
 
   private let tag: String
 
-  private init(_ owner: String) { tag = String(SHA256.hex(owner).prefix(JobNamespace.tagLength)) }
+  private init(_ name: String) { tag = String(SHA256.hex(name).prefix(JobNamespace.tagLength)) }
 
   package init(ofKey key: Credential) { self.init("key\n" + key.name) }
 

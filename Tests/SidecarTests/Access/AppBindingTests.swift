@@ -106,7 +106,8 @@ struct AppBindingTests {
     for (token, app) in zip(tokens, ["a", "b"]) {
       _ = try await client.fixture.backend.registry.register(
         Registration(
-          token: DeviceToken(token), username: Username(alice), platform: .ios, bundleID: client.app(app), deviceID: "phone",
+          token: DeviceToken(token), username: Username(alice), platform: .ios, bundleID: client.app(app),
+          deviceID: "phone",
           now: 1))
     }
     #expect(try await client.send("POST", "/devices", device(tokens[1], bob), headers).status == 201)

@@ -290,7 +290,8 @@ struct DeviceFormatTests {
     var survey = DeviceSurvey(maximumDevices: 2)
     func count(_ number: Int, _ user: String, _ kind: DeviceKind = .app) {
       let token = DeviceToken(String(repeating: "0", count: 60) + String(1000 + number))
-      let metadata = DeviceMetadata(username: Username(user), platform: .ios, updatedAt: 1, bundleID: "com.a", kind: kind)
+      let metadata = DeviceMetadata(
+        username: Username(user), platform: .ios, updatedAt: 1, bundleID: "com.a", kind: kind)
       survey.count(.device(token: token, metadata), line: number)
     }
     for number in 1...5 { count(number, "alice") }

@@ -11,7 +11,7 @@ struct NewestTokenTests {
   ) -> Device {
     Device(
       token: DeviceToken(token), username: Username(user), updatedAt: updatedAt, kind: .pushtostart, deviceID: phone,
-      hasComeBack: hasComeBack)
+      replaced: hasComeBack ? ReplacedMarks([token]) : ReplacedMarks())
   }
 
   @Test func `a start goes to the newest token of each phone, and to all that name none`() {
