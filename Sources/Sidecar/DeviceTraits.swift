@@ -10,28 +10,31 @@ package struct DeviceTraits: Equatable {
   /// The phone.
   package let deviceID: String?
 
-  /// Null and an empty string count as absent. Throws 400 for a value that is not allowed.
+  /// Null and an empty string count as absent, and a phone that programs name for want of a value. Throws 400 for a value that is
+  /// not allowed.
   package init(_ body: JSONValue) throws(Refusal) {
     bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
-    environment = try DeviceTraits.value(body, "environment", "production, sandbox or development") {
+    environment = try DeviceTraits.value(body["environment"], "environment", "production, sandbox or development") {
       PushEnvironment(named: $0)
     }
     kind = try DeviceTraits.value(
-      body, "kind", "one of " + DeviceKind.ofDevices.map(\.rawValue).joined(separator: ", ")
+      body["kind"], "kind", "one of " + DeviceKind.ofDevices.map(\.rawValue).joined(separator: ", ")
     ) {
       DeviceKind(rawValue: $0).flatMap { $0.isOfActivities ? nil : $0 }
     }
-    deviceID = try DeviceTraits.value(body, "deviceId", "1 to 128 letters, digits or any of ._:-") {
-      Charset.deviceID.accepts($0) && !AbsentValue.isCertain($0) ? $0 : nil
+    let isAbsent = body["deviceId"]?.string.map(AbsentValue.isCertain) ?? false
+    let deviceID = isAbsent ? nil : body["deviceId"]
+    self.deviceID = try DeviceTraits.value(deviceID, "deviceId", "1 to 128 letters, digits or any of ._:-") {
+      Charset.deviceID.accepts($0) ? $0 : nil
     }
   }
 
   package var isEmpty: Bool { bundleID == nil && environment == nil && kind == nil && deviceID == nil }
 
   private static func value<Value>(
-    _ body: JSONValue, _ field: String, _ expected: @autoclosure () -> String, _ read: (String) -> Value?
+    _ sent: JSONValue?, _ field: String, _ expected: @autoclosure () -> String, _ read: (String) -> Value?
   ) throws(Refusal) -> Value? {
-    guard let sent = body[field], sent != .null, sent != .string("") else { return nil }
+    guard let sent, sent != .null, sent != .string("") else { return nil }
     guard let value = sent.string.flatMap(read) else {
       throw .invalid(field, "Invalid \(field)", "\(field): expected \(expected())")
     }

@@ -14,7 +14,11 @@ package enum RequestFields {
   /// Returns a token of 64 hexadecimal digits, or of their bytes in another form.
   package static func hexToken(_ value: String?, _ field: String) throws(Refusal) -> DeviceToken {
     let token = try apnsToken(value, field, deviceTokenFormat)
-    guard token.text.utf8.count == hexTokenDigits else { throw .invalid(field, deviceTokenFormat, field) }
+    guard token.text.utf8.count == hexTokenDigits else {
+      throw .invalid(
+        field, deviceTokenFormat,
+        "\(field): expected \(hexTokenDigits) hexadecimal digits, not \(token.text.utf8.count)")
+    }
     return token
   }
 
@@ -44,9 +48,10 @@ package enum RequestFields {
   /// characters, are still found.
   package static func newUserID(_ value: String?) throws(Refusal) -> Username {
     let id = try userID(value)
-    guard !AbsentValue.isCertain(id.text) else {
+    if let value, AbsentValue.isCertain(value) {
       throw .invalid(
-        "userId", "Invalid userId", "userId: \(id) is what programs write for no value; send the name of the user")
+        "userId", "Invalid userId",
+        "userId: \(value.trimmed) is what programs write for no value; send the name of the user")
     }
     guard TerminalText.line(id.text) == id.text else {
       throw .invalid(

@@ -68,11 +68,11 @@ extension ObjectListReader.Form {
     }
     let attributes = endpoint["Attributes"]
     guard attributes?["Enabled"]?.string?.lowercased() != "false" else { return .refused(.disabled) }
-    let user = attributes?["CustomUserData"]?.string
+    let user = attributes?["CustomUserData"]?.presentText
     // An owner must not be guessed from data of another form.
     guard user.map({ !$0.hasPrefix("{") && !$0.hasPrefix("[") }) ?? true else { return .refused(.malformedUsername) }
     return ForeignDevice(
-      token: attributes?["Token"]?.string, user: user, app: app, environment: isSandbox ? "sandbox" : "production",
+      token: attributes?["Token"]?.presentText, user: user, app: app, environment: isSandbox ? "sandbox" : "production",
       kind: isVoip ? "voip" : nil
     ).entry
   }
@@ -87,14 +87,14 @@ extension ObjectListReader.Form {
   }
 
   private static func gorush(_ token: JSONValue, _ notification: JSONValue, _ app: String?) -> BackupEntry {
-    guard let token = token.string else { return .refused(.malformedToken) }
+    guard token.string != nil else { return .refused(.malformedToken) }
     let environments = ["production", "development"].filter { notification[$0]?.bool == true }
-    var topic = notification["topic"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    var topic = notification["topic"]?.presentText
     let suffix = ".voip"
     let isVoip = topic?.hasSuffix(suffix) ?? false
     if isVoip { topic?.removeLast(suffix.count) }
     return ForeignDevice(
-      token: token, app: topic ?? app, environment: environments.count == 1 ? environments[0] : nil,
+      token: token.presentText, app: topic ?? app, environment: environments.count == 1 ? environments[0] : nil,
       kind: isVoip ? "voip" : nil
     ).entry
   }

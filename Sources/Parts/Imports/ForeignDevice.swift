@@ -2,7 +2,7 @@ import Backup
 import JSON
 import PushModel
 
-/// A device in the file of another sender. A value that is nil, or one of ``AbsentValue``, is unknown.
+/// A device in the file of another sender. A value that is nil is unknown.
 struct ForeignDevice {
   var token: String?
   var user: String?
@@ -15,17 +15,17 @@ struct ForeignDevice {
 
   /// The device, or why it is refused. A device without a date is older than every registration.
   var entry: BackupEntry {
-    guard let token, !AbsentValue.isInTable(token) else { return .refused(.noToken) }
+    guard let token else { return .refused(.noToken) }
     let members: [(String, JSONValue?)] = [
       ("username", text(user)), ("environment", text(environment)), ("kind", text(kind)), ("deviceId", text(deviceID)),
       ("createdAt", createdAt), ("updatedAt", updatedAt),
     ]
     return BackupEntry(
-      app: app.flatMap { AbsentValue.isInTable($0) ? nil : $0 } ?? "", foreignToken: token,
+      app: app ?? "", foreignToken: token,
       record: .object(members.compactMap { key, value in value.map { JSONMember(key: key, value: $0) } }))
   }
 
-  private func text(_ value: String?) -> JSONValue? { value.flatMap { AbsentValue.isInTable($0) ? nil : .string($0) } }
+  private func text(_ value: String?) -> JSONValue? { value.map { .string($0) } }
 
   /// A date of a table: of a database, `2026-01-31 09:30:00.123 UTC` or `…+00`, in ISO 8601, or a unix time in any unit. Without a
   /// zone it is UTC. Nil for another form.
@@ -45,4 +45,14 @@ struct ForeignDevice {
     }
     return nil
   }
+}
+
+extension String? {
+  /// Nil also where a program has written that there is no value.
+  var present: String? { flatMap { AbsentValue.isInTable($0) ? nil : $0 } }
+}
+
+extension JSONValue {
+  /// The string, unless it says that there is no value.
+  var presentText: String? { string.present }
 }

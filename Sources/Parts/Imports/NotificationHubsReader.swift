@@ -42,7 +42,7 @@ struct NotificationHubsReader: BackupSource {
     case nil: return .refused(.malformedRecord)
     }
     let tags = (registration.element("Tags") ?? "").split(separator: ",").map(String.init)
-    return ForeignDevice(token: registration.element("DeviceToken"), user: HubTags.user(tags), app: app).entry
+    return ForeignDevice(token: registration.element("DeviceToken").present, user: HubTags.user(tags), app: app).entry
   }
 }
 
@@ -55,8 +55,8 @@ extension ObjectListReader.Form {
       let tags = installation["tags"]?.array?.compactMap(\.string) ?? []
       return [
         ForeignDevice(
-          token: installation["pushChannel"]?.string, user: installation["userId"]?.string ?? HubTags.user(tags),
-          app: app
+          token: installation["pushChannel"]?.presentText,
+          user: installation["userId"]?.presentText ?? HubTags.user(tags), app: app
         ).entry
       ]
     }
@@ -73,7 +73,8 @@ private enum HubTags {
       let tag = tag.drop { $0 == " " }
       guard tag.hasPrefix(user) else { continue }
       let value = tag.dropFirst(user.count)
-      return String(value.hasPrefix("{") && value.hasSuffix("}") ? value.dropFirst().dropLast() : value)
+      return Optional(String(value.hasPrefix("{") && value.hasSuffix("}") ? value.dropFirst().dropLast() : value))
+        .present
     }
     return nil
   }

@@ -1,5 +1,6 @@
 import PushModel
 import EventLoop
+import JSON
 import Registry
 import Sidecar
 import SidecarSupport
@@ -66,6 +67,34 @@ struct DevicesBadInputTests {
     #expect(try await client.metadata(token) == nil)
     try await client.register(token, Username(user))
     #expect(try await client.devices(of: Username(user)) == [token])
+    await client.stop()
+  }
+
+  @Test func `no user is called as programs write no value, and other users have their names`() async throws {
+    let client = try await APIClient()
+    let refused = [
+      "null", "NULL", "None", "nil", "NaN", "nan", "undefined", "\\\\N", "[object Object]", "(null)", "<nil>", " None ",
+    ]
+    for user in refused {
+      let body = "{\(fields([("deviceToken", client.token("absent")), ("userId", user)]))}"
+      let answer = try await client.send("POST", "/devices", body)
+      answer.isError(400, "Invalid userId")
+      #expect(answer.body.contains("what programs write for no value"), "\(answer.body)")
+    }
+    for user in ["Null", "Nan", "nil.armstrong", "none@example.com"] {
+      let body = "{\(fields([("deviceToken", client.token("absent")), ("userId", user)]))}"
+      #expect(try await client.send("POST", "/devices", body).status == 201, "\(user)")
+    }
+    await client.stop()
+  }
+
+  @Test func `a token of another length is refused with the length that is expected`() async throws {
+    let client = try await APIClient()
+    let token = client.token("long") + String(repeating: "0a", count: 48)
+    let answer = try await client.send(
+      "POST", "/devices", "{\(fields([("deviceToken", token), ("userId", client.unique("long"))]))}")
+    answer.isError(400, APIClient.formatError)
+    #expect(answer.json?["message"]?.string?.contains("deviceToken: expected 64 hexadecimal digits") == true)
     await client.stop()
   }
 

@@ -72,7 +72,7 @@ struct CSVReaderTests {
 
   @Test func `a hexadecimal token is read in lower case`() {
     #expect(read("token\n\(Self.one.uppercased())\n").names == ["com.a/\(Self.one)"])
-    #expect(read("token\nGHIJKLMNOPQRSTUVWXYZ\n").names == ["com.a/GHIJKLMNOPQRSTUVWXYZ"])
+    #expect(read("token\nGHIJKLMNOPQRSTUVWXYZ\n").names == ["malformed_token"])
   }
 
   @Test(arguments: [

@@ -28,15 +28,32 @@ struct DeviceFormatTests {
         createdAt: createdAt, kind: kind))
   }
 
-  @Test(arguments: ["NULL", "null", "\\N", "None", "nil", "NaN", "undefined", "(null)", "<nil>", "[object Object]", ""])
+  @Test(arguments: [
+    "NULL", "null", "\\N", "None", "nil", "NaN", "undefined", "(null)", "<nil>", "[object Object]", "", " NULL",
+    "null ",
+  ])
   func `what programs write where there is no value is absent in every column`(absent: String) {
     let columns = "token,user,bundleId,environment,kind,deviceId,updatedAt"
     let row = ([Self.token] + Array(repeating: absent, count: 6)).joined(separator: ",")
     #expect(read(CSVReader(.devices(app: "com.a")), "\(columns)\n\(row)\n").entries == [device()])
     #expect(read(CSVReader(.devices(app: "com.a")), "token\n\(absent)x\n").entries.count == 1)
+    let user = String(decoding: JSONValue.string(absent).bytes, as: UTF8.self)
     #expect(
-      sns(#"{"Endpoints":[\#(Self.endpoint("APNS", #""CustomUserData":\#(JSONValue.string(absent))"#))]}"#).entries
+      sns(#"{"Endpoints":[\#(Self.endpoint("APNS", #""CustomUserData":\#(user)"#))]}"#).entries
         == [device(in: .production)])
+  }
+
+  @Test(arguments: ["null", "None", "", " NULL "])
+  func `an absent value hides no other one`(absent: String) {
+    let topic = #"{"notifications":[{"tokens":["\#(Self.token)"],"platform":1,"topic":"\#(absent)"}]}"#
+    #expect(gorush(topic).entries == [device()])
+    let user = #"{"platform":"apns","pushChannel":"\#(Self.token)","userId":"\#(absent)","tags":["$UserId:{bob}"]}"#
+    #expect(hubs(user).entries == [device("bob")])
+    let tag = "<DeviceToken>\(Self.token)</DeviceToken><Tags>$UserId:{\(absent)}</Tags>"
+    #expect(hubs("<AppleRegistrationDescription>\(tag)</AppleRegistrationDescription>\n").entries == [device()])
+    let list = #"{"notifications":[{"tokens":["\#(absent)"],"platform":1}]}"#
+    #expect(gorush(list).names == ["no_token"])
+    #expect(hubs(#"{"platform":"apns","pushChannel":"\#(absent)"}"#).names == ["no_token"])
   }
 
   @Test(arguments: [
