@@ -109,7 +109,8 @@ package struct JobReader {
     return string
   }
 
-  /// A token of APNs in whichever form, or the well-formed text under which a device is registered that APNs has no token of.
+  /// A token of APNs in whichever form. Any other well-formed text is taken as it is: a device may be registered as it, to which
+  /// nothing is sent.
   package mutating func token() throws(JobError) -> DeviceToken {
     let text = try string()
     do throws(TokenFault) {

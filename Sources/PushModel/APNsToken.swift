@@ -21,9 +21,12 @@ extension DeviceToken {
       self.init(text)
       return
     }
-    let bytes = text.utf8.count > DeviceToken.maximumTextBytes ? [] : DeviceToken.bare(text)
-    guard let digits = DeviceToken.isOfAPNs(bytes) ? bytes : DeviceToken.digits(ofBase64: bytes) else {
-      throw DeviceToken.fault(of: bytes)
+    let bytes = text.utf8.count > DeviceToken.maximumTextBytes ? [] : text.utf8.filter { !" \t\r\n".utf8.contains($0) }
+    let bare = DeviceToken.bare(bytes)
+    let isDigits = bare.allSatisfy(DeviceToken.isDigit)
+    // Base64 of a token may begin as a prefix does. Digits of a wrong number are no base64.
+    guard let digits = DeviceToken.isOfAPNs(bare) ? bare : isDigits ? nil : DeviceToken.digits(ofBase64: bytes) else {
+      throw DeviceToken.fault(of: bare)
     }
     self.init(String(decoding: digits, as: UTF8.self))
   }
@@ -37,11 +40,10 @@ extension DeviceToken {
     bytes.count <= digits.upperBound && bytes.count % 2 == 0 && isHexadecimal(bytes)
   }
 
-  /// The text without white space, angle brackets and prefix.
-  private static func bare(_ text: String) -> [UInt8] {
-    let bytes = text.utf8.filter { !" \t\r\n<>".utf8.contains($0) }
-    return bytes.starts(with: "0x".utf8) || bytes.starts(with: "0X".utf8) || bytes.starts(with: "\\x".utf8)
-      ? Array(bytes.dropFirst(2)) : Array(bytes)
+  /// The text without angle brackets and prefix.
+  private static func bare(_ text: [UInt8]) -> [UInt8] {
+    let bytes = text.filter { !"<>".utf8.contains($0) }
+    return ["0x", "0X", "\\x"].contains { bytes.starts(with: $0.utf8) } ? Array(bytes.dropFirst(2)) : bytes
   }
 
   private static func fault(of bytes: [UInt8]) -> TokenFault {
@@ -62,8 +64,10 @@ extension DeviceToken {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 6 }
 
-  /// The hexadecimal digits of base64 of 32 bytes or more; nil for any other text. A word has letters of one case only, and random
-  /// bytes have both.
+  private static let hexadecimal = Array("0123456789abcdef".utf8)
+
+  /// The hexadecimal digits of base64 of 32 bytes or more; nil for any other text, and for one without letters of both cases:
+  /// such a text is made of words, while base64 of random bytes has both. Decoded here, as this module is below `Crypto`.
   private static func digits(ofBase64 text: [UInt8]) -> [UInt8]? {
     let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
     let text = text.dropLast(padding)
@@ -71,8 +75,6 @@ extension DeviceToken {
     guard padding == 0 ? text.count % 4 != 1 : (text.count + padding) % 4 == 0, letters == (true, true),
       !isOfFirebase(String(decoding: text, as: UTF8.self))
     else { return nil }
-    // An odd number of digits, or too few, is no base64.
-    guard !text.allSatisfy(isDigit) else { return nil }
     var digits: [UInt8] = []
     var (bits, count): (UInt32, UInt32) = (0, 0)
     for byte in text {
@@ -81,7 +83,7 @@ extension DeviceToken {
       count += 6
       while count >= 4 {
         count -= 4
-        digits.append(Array("0123456789abcdef".utf8)[Int(bits >> count & 15)])
+        digits.append(hexadecimal[Int(bits >> count & 15)])
       }
       bits &= (1 << count) - 1
     }

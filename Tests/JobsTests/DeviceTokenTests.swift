@@ -1,3 +1,4 @@
+import Crypto
 import TestSupport
 import Testing
 
@@ -72,6 +73,39 @@ struct DeviceTokenTests {
         try Job(parsing: Array(#"{"to":{"token":"\#(text)"},"title":"t"}"#.utf8))
       }
     }
+  }
+
+  /// The forms in which programs write these bytes.
+  private func spellings(_ bytes: [UInt8]) -> [String] {
+    let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    let groups = stride(from: 0, to: hex.count, by: 8).map { hex.dropFirst($0).prefix(8) }.joined(separator: " ")
+    let (base64, url) = (Base64.encode(bytes), String(decoding: Base64URL.encode(bytes), as: UTF8.self))
+    let lines = stride(from: 0, to: base64.count, by: 76).map { base64.dropFirst($0).prefix(76) }
+    return [
+      hex, hex.uppercased(), "0x" + hex, "0X" + hex.uppercased(), "\\x" + hex, "<\(groups)>", base64, url,
+      String(base64.prefix { $0 != "=" }), lines.joined(separator: "\r\n"),
+    ]
+  }
+
+  @Test func `every token of APNs is read in every form`() throws {
+    var generator = SeededGenerator(seed: 52)
+    // Of these, base64 begins with 0x and 0X.
+    let likePrefixes: [[UInt8]] = [[0xD3, 0x1A], [0xD3, 0x1F], [0xD1, 0x70], [0xD1, 0x7F]]
+    for number in 0..<4000 {
+      var bytes = (0..<32 + generator.below(number < 3000 ? 1 : 225)).map { _ in UInt8(generator.below(256)) }
+      if number < 40 { bytes.replaceSubrange(0..<2, with: likePrefixes[number % 4]) }
+      let hex = spellings(bytes)[0]
+      for text in spellings(bytes) { #expect(try DeviceToken(apns: text).text == hex, "\(text)") }
+    }
+  }
+
+  @Test(arguments: [
+    ("0x" + upper.dropLast(2), TokenFault.digits), ("0X" + upper.dropLast(), .digits),
+    ("0x" + lower.dropLast(2), .digits), (String(upper.dropLast(2)), .digits), ("0x", .digits),
+    ("simulatortokenofapnswithlettersofonecaseonly", .text), ("", .digits),
+  ])
+  func `digits that are too few, and words, are no base64`(text: String, fault: TokenFault) {
+    #expect(throws: fault) { try DeviceToken(apns: text) }
   }
 
   @Test func `a job names a device in one form`() throws {

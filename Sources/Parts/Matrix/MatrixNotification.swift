@@ -1,4 +1,3 @@
-import Crypto
 import JSON
 import PushModel
 import Registry

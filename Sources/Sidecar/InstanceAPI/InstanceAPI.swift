@@ -106,7 +106,7 @@ struct InstanceAPI: HTTPAPI {
   }
 
   private static func record(_ body: JSONValue) throws(Refusal) -> InstanceRecord {
-    let token = try RequestFields.apnsToken(body["apns_device_token"]?.string, "apns_device_token", "Invalid token")
+    let token = try RequestFields.apnsToken(body["apns_device_token"]?.string, "token", "Invalid token")
     guard let environment = body["environment"]?.string.flatMap(PushEnvironment.init(named:)) else {
       throw .invalid("token", "Invalid token")
     }

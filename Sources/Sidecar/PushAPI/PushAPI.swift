@@ -113,22 +113,39 @@ extension PushAPI {
   func unregister(
     _ body: [UInt8], for user: Credential, _ registry: Registry
   ) async throws(Refusal) -> HTTPResponse {
-    let token = try PushBody(body).token()
+    let tokens = try PushBody(body).tokens()
     guard user.apps.isForEveryApp else {
-      return unregistered(try await unregister(token, ofApps: user, registry))
+      return unregistered(try await unregister(tokens, ofApps: user, registry))
     }
-    guard let token else {
+    guard !tokens.isEmpty else {
       return unregistered(try await refusingFaults(await registry.unregisterAll(username: user.username)))
     }
-    return unregistered(try await refusingFaults(await registry.unregister(token: token, username: user.username)))
+    var counts = Unregistration()
+    for token in tokens {
+      let one = try await refusingFaults(await registry.unregister(token: token, username: user.username))
+      counts.entries += one.entries
+      counts.metadata += one.metadata
+    }
+    return unregistered(counts)
+  }
+
+  /// The devices of a user, or the one that is registered as the first of `tokens`.
+  private func resolve(_ tokens: [DeviceToken], of user: Username, _ registry: Registry) async -> Resolution {
+    guard !tokens.isEmpty else { return await registry.resolve(.user(user)) }
+    var resolution = Resolution()
+    for token in tokens where resolution.error == nil && resolution.devices.isEmpty {
+      let removals = resolution.removals
+      resolution = await registry.resolve(.userToken(user: user, token: token))
+      resolution.removals += removals
+    }
+    return resolution
   }
 
   /// Unregisters one device, or all, of the apps that the user is bound to. Devices of other apps stay.
   private func unregister(
-    _ token: DeviceToken?, ofApps user: Credential, _ registry: Registry
+    _ tokens: [DeviceToken], ofApps user: Credential, _ registry: Registry
   ) async throws(Refusal) -> Unregistration {
-    let query = token.map { DeviceQuery.userToken(user: user.username, token: $0) } ?? .user(user.username)
-    let resolution = await registry.resolve(query)
+    let resolution = await resolve(tokens, of: user.username, registry)
     if let error = resolution.error { throw Refusal(error) }
     var counts = Unregistration()
     for device in devices(resolution.devices, for: user) {
@@ -137,7 +154,7 @@ extension PushAPI {
       counts.entries += one.entries
       counts.metadata += one.metadata
     }
-    guard token == nil else { return counts }
+    guard tokens.isEmpty else { return counts }
     counts.hasLookedUp = !resolution.devices.isEmpty
     counts.isSetGone = counts.entries > 0 && counts.entries == resolution.devices.count && resolution.removals.isEmpty
     return counts
@@ -161,15 +178,14 @@ extension PushAPI {
     _ request: TestRequest, to user: Credential, _ storage: APIContext.Storage, _ sender: any DirectSender
   ) async throws(Refusal) -> HTTPResponse {
     let (username, registry) = (user.username, storage.backend.registry)
-    let query = request.token.map { DeviceQuery.userToken(user: username, token: $0) } ?? .user(username)
-    let resolution = await registry.resolve(query)
+    let resolution = await resolve(request.tokens, of: username, registry)
     if let error = resolution.error { throw Refusal(error) }
     let cleanup = try await refusingFaults(await clean(resolution, of: username, registry))
     // An alert goes to no token of a Live Activity.
     let devices = devices(resolution.devices, for: user).filter { $0.kind?.isOfActivities != true }
     // A test that reaches no device counts, too: it has read the user's devices.
     try await storage.access.admit(.testPush, of: "user:" + username.text, weight: max(1, devices.count))
-    guard !devices.isEmpty else { throw nothingToSend(isTargeted: request.token != nil, cleanup) }
+    guard !devices.isEmpty else { throw nothingToSend(isTargeted: !request.tokens.isEmpty, cleanup) }
     let concurrency = context.configuration.sendConcurrency
     let report = await sender.send(request.payload, to: devices, concurrency: concurrency)
     return .json(report.object(cleanup, concurrency: concurrency))

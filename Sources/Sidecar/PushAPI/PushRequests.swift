@@ -22,11 +22,13 @@ package struct PushBody {
     return string.trimmed
   }
 
-  /// Returns the token, or nil if it is missing. Throws 400 if it is malformed.
-  package func token() throws(Refusal) -> DeviceToken? {
-    guard let token = try string("token", .invalidToken) else { return nil }
-    guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
-    return DeviceToken(token)
+  /// Returns what the token of the request may be registered as, or nothing if it is missing: the token of APNs that the text is, and
+  /// the text, which a device of android keeps. Throws 400 if it is malformed.
+  package func tokens() throws(Refusal) -> [DeviceToken] {
+    guard let text = try string("token", .invalidToken) else { return [] }
+    guard DeviceToken.isWellFormed(text) else { throw .invalidToken }
+    let (token, verbatim) = (DeviceToken(apnsOrOther: text), DeviceToken(text))
+    return token == verbatim ? [token] : [token, verbatim]
   }
 
   /// Returns the token of APNs, or nil if it is missing.
@@ -53,10 +55,15 @@ package struct RegisterRequest: Equatable {
     guard DeviceToken.isWellFormed(token) else { throw .invalidToken }
     let name = try body.string("platform", RegisterRequest.unsupportedPlatform) ?? Platform.ios.rawValue
     guard let platform = Platform(rawValue: name.lowercased()) else { throw RegisterRequest.unsupportedPlatform }
-    self.token = DeviceToken(token, of: platform)
+    self.token = platform == .ios ? DeviceToken(apnsOrOther: token) : DeviceToken(token, of: platform)
     self.platform = platform
     traits = try body.traits()
   }
+}
+
+extension DeviceToken {
+  /// The token of APNs that a well-formed text is, or the text.
+  fileprivate init(apnsOrOther text: String) { self = (try? DeviceToken(apns: text)) ?? DeviceToken(text) }
 }
 
 extension Refusal {
@@ -78,8 +85,8 @@ package struct TestRequest: Equatable {
 
   package let title: String
   package let body: String
-  /// Nil for all devices of the user.
-  package let token: DeviceToken?
+  /// As ``PushBody/tokens()``; empty for all devices of the user.
+  package let tokens: [DeviceToken]
   package let badge: Int64?
   package let sound: String?
   /// A JSON object.
@@ -99,7 +106,7 @@ package struct TestRequest: Equatable {
     }
     self.title = title.isEmpty ? TestRequest.defaultTitle : title
     self.body = text.isEmpty ? TestRequest.defaultBody : text
-    token = try body.token()
+    tokens = try body.tokens()
     badge = try body["badge"].map(TestRequest.badge)
     guard sound.utf16.count <= TestRequest.maximumSound else {
       throw .invalid("sound", "Sound value is too long (max \(TestRequest.maximumSound) characters)")

@@ -77,7 +77,7 @@ enum RequestInput {
     try JSONText.requireStable(body)
     try PartsInput.check(body)
     try checkRefusal { () throws(Refusal) in _ = try RegisterRequest(body) }
-    try checkRefusal { () throws(Refusal) in _ = try PushBody(body).token() }
+    try checkRefusal { () throws(Refusal) in _ = try PushBody(body).tokens() }
     var payload: [UInt8]?
     try checkRefusal { () throws(Refusal) in payload = try TestRequest(body).payload }
     if let payload { try JSONText.requireValid(payload, "the payload of a test push") }

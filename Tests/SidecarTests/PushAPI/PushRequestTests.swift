@@ -60,7 +60,7 @@ struct PushRequestTests {
     ("null", "Request body must be a JSON object"),
   ])
   func `a token must be well-formed`(body: String, text: String) {
-    refuses(text) { try PushBody(Array(body.utf8)).token() }
+    refuses(text) { try PushBody(Array(body.utf8)).tokens() }
     refuses(text) { try TestRequest(Array(body.utf8)) }
   }
 
@@ -72,10 +72,25 @@ struct PushRequestTests {
     #expect(try TestRequest(Array(test.utf8)) == TestRequest([]))
   }
 
+  @Test(arguments: ["null", "undefined", "None", "[object Object]", "", " NULL"])
+  func `a phone id that programs write for no value is the same as leaving it out`(text: String) throws {
+    let body = #"{"token":"\#(Self.token)","deviceId":"\#(text)"}"#
+    #expect(try RegisterRequest(Array(body.utf8)) == RegisterRequest(Array(#"{"token":"\#(Self.token)"}"#.utf8)))
+  }
+
+  @Test func `a device of iOS is registered under its token of APNs, one of android as it came`() throws {
+    let hex = String(repeating: "0a1b2c3d4e5f6789", count: 4)
+    for text in ["0x" + hex, hex.uppercased(), "ChssPU5fZ4kKGyw9Tl9niQobLD1OX2eJChssPU5fZ4k"] {
+      #expect(try RegisterRequest(Array(#"{"token":"\#(text)"}"#.utf8)).token.text == hex, "\(text)")
+      let android = try RegisterRequest(Array(#"{"token":"\#(text)","platform":"android"}"#.utf8))
+      #expect(android.token.text == text)
+    }
+  }
+
   @Test(arguments: ["", "{}", #"{"other":1}"#, #"{"token":null}"#])
   func `no token means all devices`(body: String) throws {
-    #expect(try PushBody(Array(body.utf8)).token() == nil)
-    #expect(try TestRequest(Array(body.utf8)).token == nil)
+    #expect(try PushBody(Array(body.utf8)).tokens().isEmpty)
+    #expect(try TestRequest(Array(body.utf8)).tokens.isEmpty)
   }
 
   private static let emoji = String(repeating: "🎉", count: 60)

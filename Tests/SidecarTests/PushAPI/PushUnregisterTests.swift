@@ -34,6 +34,20 @@ struct PushUnregisterTests {
     #expect(try await fixture.push("unregister", user, #"{"token":"\#(one)"}"#).body == body(removed: 0, metadata: 0))
   }
 
+  @Test func `a device is removed and tested under the text with which it was registered`() async throws {
+    let fixture = try await SidecarFixture()
+    let (hex, user) = (fixture.token("un-forms"), try await fixture.user("un-forms"))
+    let base64 = "ChssPU5fZ4kKGyw9Tl9niQobLD1OX2eJChssPU5fZ4k"
+    for (text, platform) in [("0x\(hex)", "ios"), (base64, "ios"), (base64, "android")] {
+      let body = #"{"token":"\#(text)","platform":"\#(platform)"}"#
+      #expect(try await fixture.push("register", user, body).status == 200)
+      #expect(try await fixture.members("un-forms").count == 1)
+      let gone = try await fixture.push("unregister", user, #"{"token":"\#(text)"}"#)
+      #expect(gone.body == self.body(removed: 1, metadata: 1), "\(text)")
+      #expect(try await fixture.members("un-forms").isEmpty)
+    }
+  }
+
   @Test func `a device of another user keeps its owner`() async throws {
     let fixture = try await SidecarFixture()
     let (token, user) = (fixture.token("un-foreign"), try await fixture.user("un-stranger"))
