@@ -72,7 +72,9 @@ struct BroadcastAPI: HTTPAPI {
     let registration = Registration(
       token: token, username: .nobody, platform: .ios, bundleID: app, isBundleAssumed: false, traits,
       now: Clock.unixMilliseconds)
-    _ = try await refusingFaults(await storage.backend.registry.register(registration))
+    // A device of another app stays as it is, like one that has an owner: every answer is a success.
+    let scope = caller.key?.scope(else: context.configuration.bundleID)
+    _ = try await refusingFaults(await storage.backend.registry.register(registration, within: scope))
     return .json(["success": true])
   }
 

@@ -179,6 +179,23 @@ struct AppBindingTests {
     await client.stop()
   }
 
+  @Test func `a key of one app takes no device that is registered for no app, which is of the configured one`()
+    async throws
+  {
+    let (client, headers) = try await client(apps: ["b"]) { $0.bundleID = "com.example.configured" }
+    let tokens = ["none", "foreign"].map(client.token)
+    try await client.register(tokens[0], .nobody)
+    try await client.register(tokens[1], .nobody, app: client.app("a"))
+    for token in tokens {
+      let before = try await client.metadata(token)
+      let taken = try await client.send("POST", "/newtoken", #"{"token":"\#(token)"}"#, headers)
+      #expect((taken.status, taken.body) == (200, #"{"success":true}"#))
+      #expect(try await client.metadata(token) == before)
+      #expect(try await !client.isAudience(client.app("b"), token))
+    }
+    await client.stop()
+  }
+
   // MARK: - Users
 
   private func user(_ name: String, apps: [String], _ fixture: SidecarFixture) async throws -> [String: String] {
