@@ -132,7 +132,7 @@ public actor MartletDevice {
   }
 
   private func unregister(_ owner: Owner) async throws {
-    let known = Set(store.tokens(of: await facts().deviceID)).union(tokens.keys)
+    let known = Set(store.tokens(of: await facts())).union(tokens.keys)
     for request in Request.unregistrations(of: known, owner: owner) {
       try await client.send(request, attempts: Retry.signOutAttempts, report: report)
     }
@@ -164,7 +164,7 @@ public actor MartletDevice {
         continue
       }
       // Written first: a registration whose answer is lost is unregistered at sign-out, too.
-      store.add(token, deviceID: facts.deviceID)
+      store.add(token, of: facts)
       do {
         try await client.send(request, attempts: Retry.attempts, report: report)
         guard self.owner == owner else { return }
@@ -234,15 +234,17 @@ extension MartletDevice {
     /// Returns what is kept under a name; at first what `make` returns.
     static func text(_ name: String, of account: String, make: () -> String) -> String? {
       #if canImport(Security)
+        // The file keychain of macOS would go to another Mac with a backup.
         let place: [CFString: Any] = [
           kSecClass: kSecClassGenericPassword, kSecAttrService: name, kSecAttrAccount: account,
+          kSecUseDataProtectionKeychain: true,
         ]
         if let known = read(place) { return known }
         let attributes: [CFString: Any] = [
           kSecValueData: Data(make().utf8),
           kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
         ]
-        // Another part of the app may have been first.
+        // Another thread may have been first.
         SecItemAdd(place.merging(attributes) { $1 } as CFDictionary, nil)
         return read(place)
       #else
@@ -273,15 +275,23 @@ extension MartletDevice {
     var defaults = UserDefaults.standard
 
     /// Empty if they were written on another phone, from whose backup this one was restored.
-    func tokens(of deviceID: String?) -> [String] {
-      guard let deviceID, defaults.string(forKey: Store.device) == deviceID else { return [] }
+    func tokens(of facts: Facts) -> [String] {
+      guard let deviceID = facts.deviceID, let writer = defaults.string(forKey: Store.device),
+        writer == deviceID || Store.isFormer(writer, of: facts.bundleID)
+      else { return [] }
       return defaults.stringArray(forKey: Store.tokens) ?? []
     }
 
-    func add(_ token: String, deviceID: String?) {
-      let stored = tokens(of: deviceID).filter { $0 != token } + [token]
+    /// Whether an earlier version of this file has named the phone: by the identifier for the vendor and the app. The next token
+    /// replaces that name.
+    private static func isFormer(_ writer: String, of bundleID: String?) -> Bool {
+      bundleID.map { writer.hasSuffix(":\($0)") } ?? false
+    }
+
+    func add(_ token: String, of facts: Facts) {
+      let stored = tokens(of: facts).filter { $0 != token } + [token]
       defaults.set(Array(stored.suffix(Store.maximumTokens)), forKey: Store.tokens)
-      defaults.set(deviceID, forKey: Store.device)
+      defaults.set(facts.deviceID, forKey: Store.device)
     }
 
     func removeAll() {

@@ -34,7 +34,7 @@ struct ApplePartsTests {
     public typealias CFDictionary = [String: Any]
     public typealias CFTypeRef = Any
     public let kSecClass = "", kSecClassGenericPassword = "", kSecAttrService = "", kSecAttrAccount = ""
-    public let kSecValueData = ""
+    public let kSecValueData = "", kSecUseDataProtectionKeychain = ""
     public let kSecAttrAccessible = "", kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = "", kSecReturnData = ""
     public let errSecSuccess: Int32 = 0
     public typealias Result = UnsafeMutablePointer<CFTypeRef?>?

@@ -90,6 +90,21 @@ struct MartletDeviceDecisionTests {
     for profile in unknown { #expect(environment(profile) == nil) }
   }
 
+  @Test func `the tokens of an earlier version, which named the phone by vendor and app, are kept`() throws {
+    let defaults = try #require(UserDefaults(suiteName: UUID().uuidString))
+    let store = MartletDevice.Store(defaults: defaults)
+    func facts(_ deviceID: String, _ bundleID: String) -> MartletDevice.Facts {
+      MartletDevice.Facts(bundleID: bundleID, environment: nil, locale: nil, deviceID: deviceID)
+    }
+    store.add("a", of: facts("vendor:com.a", "com.a"))
+    #expect(store.tokens(of: facts("own", "com.b")).isEmpty)
+    #expect(store.tokens(of: facts("own", "com.a")) == ["a"])
+    store.add("b", of: facts("own", "com.a"))
+    #expect(store.tokens(of: facts("own", "com.a")) == ["a", "b"])
+    // Another phone, restored from a backup of this one.
+    #expect(store.tokens(of: facts("other", "com.a")).isEmpty)
+  }
+
   @Test func `a phone is named for the kinds of which an app has one token`() throws {
     let facts = MartletDevice.Facts(bundleID: nil, environment: nil, locale: nil, deviceID: "p")
     for kind in MartletDevice.Kind.allCases {
