@@ -37,7 +37,7 @@ public struct DeviceSurvey: Sendable {
   public private(set) var firstLines: [String: Int] = [:]
   /// Hashes, as tokens would need ten times the memory. In a million devices one is taken for another in one of 10^7 files.
   private var tokens: Set<Int> = []
-  /// The devices of users, and of their limit groups, by hashes as well.
+  /// The devices of the limit groups of users, by hashes as well. What a user may have of all groups is not counted.
   private var counts: [Int: Int32] = [:]
   /// A user's, of one limit group.
   private let maximumDevices: Int
@@ -64,18 +64,14 @@ public struct DeviceSurvey: Sendable {
     firstLines.merge([reason.rawValue: line], uniquingKeysWith: min)
   }
 
-  /// Counts the device to its user. False if the user has the maximum already.
+  /// Counts the device to its user. False if the user has the maximum of its limit group already.
   private mutating func fits(_ device: DeviceMetadata) -> Bool {
     guard !device.username.isEmpty else { return true }
-    let user = device.username.hashValue
     var hasher = Hasher()
-    hasher.combine(user)
+    hasher.combine(device.username)
     hasher.combine(DeviceLimitGroup(device))
     let group = hasher.finalize()
-    guard counts[user, default: 0] < Registry.maximumResolved, counts[group, default: 0] < maximumDevices else {
-      return false
-    }
-    counts[user, default: 0] += 1
+    guard counts[group, default: 0] < maximumDevices else { return false }
     counts[group, default: 0] += 1
     return true
   }

@@ -36,6 +36,8 @@ public struct BackupSummary: Sendable, Equatable {
   public package(set) var updated = 0
   /// Entries whose record in Redis is at least as new, or has an owner while the entry does not.
   public package(set) var kept = 0
+  /// Devices of iOS whose text is no token of APNs, among those of a backup, which is restored as it is: nothing is sent to them.
+  public package(set) var notOfAPNs = 0
   /// Entries that were left out, by reason.
   public package(set) var refused: [String: Int] = [:]
   /// The first line with an entry that was left out, by reason.
@@ -52,6 +54,7 @@ public struct BackupSummary: Sendable, Equatable {
     sum.created += other.created
     sum.updated += other.updated
     sum.kept += other.kept
+    sum.notOfAPNs += other.notOfAPNs
     sum.refused.merge(other.refused, uniquingKeysWith: +)
     sum.firstLines.merge(other.firstLines, uniquingKeysWith: min)
   }

@@ -34,7 +34,9 @@ extension Registry {
       let line = index < lines.count ? lines[index] : nil
       switch entry {
       case .refused(let reason): summary.refuse(reason, line: line)
-      case .device(let token, let metadata): devices.append(RestoredDevice(token, metadata, line: line, now: now))
+      case .device(let token, let metadata):
+        if metadata.platform == .ios, !DeviceToken.isOfAPNs(token.text) { summary.notOfAPNs += 1 }
+        devices.append(RestoredDevice(token, metadata, line: line, now: now))
       case .instance(let id, let record): instances.append((id, record))
       case .channel(let channel): try await restore(channel, &summary)
       }

@@ -55,6 +55,19 @@ struct RestoreTests {
     #expect(try await fixture.metadata(token)?.username == "later-owner")
   }
 
+  @Test func `devices of iOS without a token of APNs are written as given, and counted`() async throws {
+    let fixture = try await Fixture()
+    let (hex, firebase) = (String(repeating: "0c", count: 32), "c2Vy:APA91bH0123456789")
+    let android = DeviceMetadata(username: "counted", platform: .android, updatedAt: 1000)
+    let entries = [
+      device(hex, "counted"), device(firebase, "counted"),
+      .device(token: DeviceToken("android-0123456789abcdef"), android),
+    ]
+    let done = try await fixture.registry.restore(entries)
+    #expect((done.created, done.notOfAPNs) == (3, 1))
+    #expect(try await fixture.metadata(firebase)?.username == "counted")
+  }
+
   @Test func `tokens of Live Activities are written with what they are for, for their time`() async throws {
     let fixture = try await Fixture()
     let (update, start) = (fixture.token("live-update"), fixture.token("live-start"))

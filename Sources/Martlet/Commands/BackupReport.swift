@@ -61,6 +61,7 @@ struct BackupReport {
 
   private static func counts(_ summary: BackupSummary) -> [(String, Int)] {
     [("new", summary.created), ("updated", summary.updated), ("kept", summary.kept)]
+      + (summary.notOfAPNs == 0 ? [] : [("no_token_of_apns", summary.notOfAPNs)])
   }
 
   private func progress(_ count: Int) {

@@ -129,7 +129,7 @@ enum TokensCommand: Command {
     try await withRegistry(environment) { registry in
       let summary = try await registry.importBackup(
         path: file, ObjectListReader(.parse(of: bundleIDs)), onProgress: report.progress)
-      report.imported(summary)
+      report.imported(summary, showsLines: true)
     }
   }
 

@@ -84,7 +84,7 @@ final class SidecarService: Service {
         "backup imported",
         [
           "path": .init(path), "new": .init(done.created), "updated": .init(done.updated), "kept": .init(done.kept),
-          "refused": .init(done.refused.values.reduce(0, +)),
+          "refused": .init(done.refused.values.reduce(0, +)), "notOfAPNs": .init(done.notOfAPNs),
         ])
     }
   }
