@@ -10,7 +10,7 @@ package struct DeviceTraits: Equatable {
   /// The phone.
   package let deviceID: String?
 
-  /// Null and an empty string count as absent, and a phone that programs name for want of a value. Throws 400 for a value that is
+  /// Null, an empty string, and a `deviceId` that programs write for no value count as absent. Throws 400 for a value that is
   /// not allowed.
   package init(_ body: JSONValue) throws(Refusal) {
     bundleID = try RequestFields.bundleID(body["bundleId"], "bundleId")
