@@ -34,6 +34,9 @@ public struct APNsAnswer: Sendable, Equatable {
     meaning = PushReason.of(reason).isOfToken || reason == PushReason.notAnAPNsToken ? .failed : .badJob
   }
 
+  /// Whether APNs has said it: not of a push that was never sent.
+  public var isOfAPNs: Bool { status != 0 }
+
   /// Comparing meanings would compare what they carry.
   public var isAccepted: Bool { if case .accepted = meaning { true } else { false } }
 

@@ -101,6 +101,8 @@ public final class APNsClient {
     guard !isShutDown else { return leave(push, .notProcessed("ShuttingDown")) }
     push.isProbe = false
     push.tokenResends = 0
+    // What it proves was said of the other client.
+    push.evidence = TokenEvidence(ofEnvironment: false, ofTopic: push.evidence.ofTopic)
     enqueue(push, now: Clock.monotonicNanoseconds)
   }
 

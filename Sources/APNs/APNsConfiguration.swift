@@ -65,8 +65,8 @@ public struct APNsConfiguration: Sendable {
   let environments: [PushEnvironment]
   /// Whether both environments share one gateway.
   let hasOneGateway: Bool
-  /// Whether that gateway was named for each of them.
-  let isNamedForBoth: Bool
+  /// Of which environments the gateway of each knows the tokens; nil: of one of them, but nothing says of which.
+  let knownTokens: (production: EnvironmentSet?, sandbox: EnvironmentSet?)
   /// Takes broadcasts to channels; nil if the gateways do.
   let broadcasts: BroadcastOrigins?
   private let production: Origin
@@ -97,27 +97,24 @@ public struct APNsConfiguration: Sendable {
     production = try Origin(gateway.endpointOverride ?? PushEnvironment.production.origin)
     sandbox = try Origin(gateway.sandboxOverride ?? gateway.endpointOverride ?? PushEnvironment.sandbox.origin)
     hasOneGateway = production == sandbox
-    isNamedForBoth = hasOneGateway && gateway.sandboxOverride != nil
+    let isNamedForBoth = hasOneGateway && gateway.sandboxOverride != nil
+    let shared: EnvironmentSet? = isNamedForBoth ? .both : nil
+    knownTokens = (
+      production.tokensOfApple ?? (hasOneGateway ? shared : .production),
+      sandbox.tokensOfApple ?? (hasOneGateway ? shared : .sandbox)
+    )
     broadcasts = try gateway.broadcastOverride.map { text throws(APNsError) in try BroadcastOrigins(text) }
     channels = try gateway.channelsOverride.map { text throws(APNsError) in try Origin(text) }
     environments = only.map { [$0] } ?? PushEnvironment.allCases
     authorities = gateway.authorities
     identity = ClientIdentity(
-      keys: credentials, origins: [production.url, sandbox.url, broadcasts?.production.url], environment: only,
-      authorities: authorities?.digest, connections: connectionsPerEnvironment)
+      keys: credentials, origins: [production.url, sandbox.url, broadcasts?.production.url],
+      isNamedForBoth: isNamedForBoth, environment: only, authorities: authorities?.digest,
+      connections: connectionsPerEnvironment)
     self.defaultEnvironment = only ?? defaultEnvironment
     self.connectionsPerEnvironment = connectionsPerEnvironment
     maximumConnections = max(connectionsPerEnvironment, gateway.maximumConnections)
     self.limits = limits
-  }
-
-  /// The environment of Apple's gateway that pushes of both environments go to; nil for any other gateway.
-  var environmentOfGateway: PushEnvironment? {
-    switch production.address.host {
-    case "api.push.apple.com": .production
-    case "api.sandbox.push.apple.com", "api.development.push.apple.com": .sandbox
-    default: nil
-    }
   }
 
   func origin(of environment: PushEnvironment) -> Origin { environment == .production ? production : sandbox }
@@ -143,7 +140,7 @@ extension APNsConfiguration {
   package var connection: [UInt8] { Array(defaultOrigin.utf8) + (identity.authorities ?? []) }
 
   /// Whether an accepted push tells to which environment its token belongs: each has a gateway of its own.
-  package var knowsEnvironments: Bool { !hasOneGateway }
+  package var knowsEnvironments: Bool { knownTokens == (.production, .sandbox) }
 
   /// Throws if a key cannot sign a provider token.
   package func checkSigning() throws(APNsError) {

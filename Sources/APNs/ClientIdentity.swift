@@ -13,6 +13,8 @@ struct ClientIdentity: Hashable, Sendable {
   private let keys: [Key]
   /// The URLs of the gateways of production and sandbox, and of what takes broadcasts in place of both.
   private let origins: [String?]
+  /// Whether one gateway was named for each environment: its refusals prove more.
+  private let isNamedForBoth: Bool
   /// The only environment that pushes are sent to; nil for both.
   private let environment: PushEnvironment?
   /// SHA-256 of the PEM text of the authorities.
@@ -20,13 +22,14 @@ struct ClientIdentity: Hashable, Sendable {
   private let connections: Int
 
   init(
-    keys: [APNsConfiguration.Credentials], origins: [String?], environment: PushEnvironment?, authorities: [UInt8]?,
-    connections: Int
+    keys: [APNsConfiguration.Credentials], origins: [String?], isNamedForBoth: Bool, environment: PushEnvironment?,
+    authorities: [UInt8]?, connections: Int
   ) {
     self.keys = keys.map {
       Key(keyID: $0.keyID, teamID: $0.teamID, digest: SHA256.digest(Array($0.privateKeyPEM.utf8)))
     }
     self.origins = origins
+    self.isNamedForBoth = isNamedForBoth
     self.environment = environment
     self.authorities = authorities
     self.connections = connections

@@ -52,6 +52,8 @@ final class ClientInstruments {
 
   func record(_ outcome: SendOutcome, nanoseconds: UInt64) {
     pending -= 1
+    // It is Martlet's own word, and nothing was sent.
+    if case .answered(let answer) = outcome, !answer.isOfAPNs { return }
     duration.record(nanoseconds: nanoseconds)
     switch outcome {
     case .answered(let answer):

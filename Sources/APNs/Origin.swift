@@ -21,6 +21,15 @@ struct Origin: Sendable, Equatable {
   var url: String { address.origin }
   /// `host`, or `host:port` if the port is not 443.
   var authority: String { address.authority }
+
+  /// The environment whose tokens Apple's gateway of this name knows, at any port; nil for any other gateway.
+  var tokensOfApple: EnvironmentSet? {
+    switch address.host {
+    case "api.push.apple.com": .production
+    case "api.sandbox.push.apple.com", "api.development.push.apple.com": .sandbox
+    default: nil
+    }
+  }
 }
 
 /// The origins that take broadcasts to channels in place of the gateways.

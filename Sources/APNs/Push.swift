@@ -40,7 +40,7 @@ open class Push {
   /// Nil for an anonymous device; the mass-removal guard counts each such device separately.
   final let owner: PushOwner?
   /// The refusals that say something about the token; only these count for the mass-removal guard.
-  final let evidence: TokenEvidence
+  final var evidence: TokenEvidence
   /// Called by ``ended(_:)``, and released before: it may refer to the push.
   public final var completion: (@EventLoop (SendOutcome) -> Void)?
 

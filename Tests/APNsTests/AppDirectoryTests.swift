@@ -1,4 +1,7 @@
+import EventLoop
 import HTTPClient
+import Telemetry
+import TestSupport
 import Testing
 
 @testable import APNs
@@ -7,9 +10,10 @@ import Testing
 struct AppDirectoryTests {
   private func configuration(
     _ keyID: String = "ABCDE12345", team: String = "TEAM567890", endpoint: String? = nil,
-    ca: TrustedCertificates? = nil, connections: Int = 1, environment: PushEnvironment = .production
+    sandbox: String? = nil, ca: TrustedCertificates? = nil, connections: Int = 1,
+    environment: PushEnvironment = .production
   ) throws -> APNsConfiguration {
-    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint)
+    var gateway = APNsConfiguration.Gateway(endpointOverride: endpoint, sandboxOverride: sandbox)
     gateway.authorities = ca
     return try APNsConfiguration(
       keys: [.init(keyID: keyID, teamID: team, privateKeyPEM: TestKey.pem)], gateway: gateway,
@@ -93,6 +97,50 @@ struct AppDirectoryTests {
     #expect(try configuration("https://a.example", "https://a.example").hasOneGateway)
     #expect(try !configuration(nil, "https://b.example").hasOneGateway)
     #expect(try both.identity != configuration("https://a.example", nil).identity)
+  }
+
+  /// What is asked by pushes in production and in the sandbox, with the endpoints of the fallback.
+  @EventLoop private func asked(_ endpoint: String?, _ sandbox: String?) throws -> [EnvironmentSet] {
+    let configuration = try self.configuration(endpoint: endpoint, sandbox: sandbox)
+    let clients = AppClients(fallback: configuration, metrics: Metrics(), log: .silent)
+    defer { clients.close() }
+    let target = try #require(clients.target(of: "com.a"))
+    return PushEnvironment.allCases.map { target.asked(in: $0, else: .production) }
+  }
+
+  @Test @EventLoop func `a gateway knows the tokens of the environments that it was named for, Apple's of its own`()
+    throws
+  {
+    let own = "https://a.example"
+    #expect(try asked(nil, nil) == [.production, .sandbox])
+    #expect(try asked(nil, own) == [.production, .sandbox])
+    #expect(try asked(own, nil) == [.production, .production], "named once: of devices whose environment is unknown")
+    #expect(try asked(own, own) == [.both, .both])
+    let (production, sandbox) = ("https://api.push.apple.com:2197", "https://api.sandbox.push.apple.com")
+    #expect(try asked(sandbox, own) == [.sandbox, .sandbox])
+    #expect(try asked(sandbox, nil) == [.sandbox, .sandbox])
+    #expect(try asked(nil, production) == [.production, .production])
+    #expect(try asked(production, production) == [.production, .production])
+  }
+
+  @Test @EventLoop
+  func `an endpoint that is named for the sandbox too, or no longer, is another client after a reload`() throws {
+    func app(_ sandbox: String?) throws -> APNsApp {
+      self.app("com.a", with: try configuration(endpoint: "https://a.example", sandbox: sandbox))
+    }
+    let clients = AppClients(
+      fallback: try configuration(endpoint: "https://a.example"), apps: [try app("https://a.example")],
+      metrics: Metrics(), log: .silent)
+    defer { clients.close() }
+    func asked(_ bundleID: String) throws -> EnvironmentSet {
+      try #require(clients.target(of: bundleID)).asked(in: .production, else: .production)
+    }
+    #expect(try asked("com.a") == .both)
+    #expect(try asked("com.b") == .production, "the fallback, with the same key and gateway")
+    #expect(clients.replace(apps: [try app(nil)]).changed == 1)
+    #expect(try asked("com.a") == .production)
+    #expect(clients.replace(apps: [try app("https://a.example")]).changed == 1)
+    #expect(try asked("com.a") == .both)
   }
 
   @Test func `the gateways are Apple's for both environments, or those of the apps`() throws {

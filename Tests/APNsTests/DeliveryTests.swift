@@ -89,7 +89,7 @@ extension SimulatorTests {
       let client = try apns.client()
       defer { client.close() }
       let bad = await client.outcome { TestPush.make(2, topic: "com.a\r\n:x", completion: $0) }
-      #expect(bad == .answered(APNsAnswer(status: 0, reason: "BadTopic")))
+      #expect(bad == .answered(APNsAnswer(unsent: "BadTopic")))
       #expect(await client.outcomes(3...50).allSatisfy(\.isAccepted))
       #expect(try await apns.ledger().received == 48)
     }

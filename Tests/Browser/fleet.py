@@ -122,7 +122,8 @@ class Fleet:
         """Two apps of their own beside the default one, all with the simulator's key."""
         key = {"keyId": self.provider["APNS_KEY_ID"], "path": self.provider["APNS_KEY_PATH"]}
         apps = [{"bundleIds": bundle_ids, "teamId": self.provider["APNS_TEAM_ID"], "keys": [key], "share": share,
-                 "endpoint": self.provider["APNS_ENDPOINT_OVERRIDE"], "caCert": self.provider["APNS_CA_CERT"]}
+                 "endpoint": self.provider["APNS_ENDPOINT_OVERRIDE"],
+                 "sandboxEndpoint": self.provider["APNS_ENDPOINT_OVERRIDE"], "caCert": self.provider["APNS_CA_CERT"]}
                 for bundle_ids, share in ((["com.northwind.parcels", "com.northwind.parcels.courier"], 3),
                                           (["com.northwind.messages"], 2))]
         path = self.place / "apps.json"

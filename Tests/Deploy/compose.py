@@ -139,6 +139,8 @@ def examine_simulator(project, faults):
     url = urlsplit(worker["environment"]["APNS_ENDPOINT_OVERRIDE"])
     faults.expect(url.hostname == "simulator" == argument(simulator, "--name"), "the simulator's certificate has another name")
     faults.expect(argument(simulator, "--listen") == f"0.0.0.0:{url.port}", "the simulator listens elsewhere")
+    faults.expect(worker["environment"].get("APNS_SANDBOX_ENDPOINT_OVERRIDE") == url.geturl(),
+                  "the simulator is not named for the sandbox: devices of it, or of no environment, are never removed")
     control = argument(simulator, "--control").split(":")[1]
     check = simulator["healthcheck"]["test"][-1]
     faults.expect(check == f"127.0.0.1:{control}", f"the simulator's health check asks {check}")
@@ -155,7 +157,8 @@ def examine_apns(project, faults):
     services = project["services"]
     for name in ("worker", "sidecar", "martlet"):
         environment = services[name]["environment"]
-        faults.expect(environment.get("APNS_ENDPOINT_OVERRIDE") == "" == environment.get("APNS_CA_CERT"),
+        settings = ("APNS_ENDPOINT_OVERRIDE", "APNS_SANDBOX_ENDPOINT_OVERRIDE", "APNS_CA_CERT")
+        faults.expect(all(environment.get(setting) == "" for setting in settings),
                       f"apns.yaml: {name} still sends to the simulator")
         faults.expect("outside" in services[name]["networks"], f"apns.yaml: {name} does not reach APNs")
     faults.expect(services["simulator"].get("profiles"), "apns.yaml: the simulator still runs")

@@ -319,6 +319,7 @@ class Build:
         url = urlsplit(environment["APNS_ENDPOINT_OVERRIDE"])
         self.expect(simulator.get("restartPolicy") == "Always", "simulator: it ends before the worker starts")
         self.expect(url.hostname == "localhost" and f"127.0.0.1:{url.port}" in options, f"simulator: not at {url.geturl()}")
+        self.expect(environment.get("APNS_SANDBOX_ENDPOINT_OVERRIDE") == url.geturl(), "simulator: not named for the sandbox")
         with tempfile.TemporaryDirectory() as directory:
             # Any free port, so that two checks do not meet.
             command = [re.sub(r"^(127\.0\.0\.1|0\.0\.0\.0):\d+$", "127.0.0.1:0", option).replace("/run/apns", directory) for option in options]

@@ -1,3 +1,4 @@
+import APNs
 import EventLoop
 import FleetSupport
 import Jobs
@@ -32,7 +33,8 @@ extension Delivery {
 
   /// Drafts for devices named `<name>0`, `<name>1` and so on.
   func drafts(_ count: Int, named name: String, app: String = "com.example") -> [PushDraft] {
-    let content = PushContent(self, payload: [], bundleID: app, environment: .sandbox, isLastToAsk: true)
+    let content = PushContent(
+      self, payload: [], bundleID: app, environment: .sandbox, question: TokenQuestion(asked: .sandbox, isLast: true))
     return (0..<count).map { number in
       PushDraft(delivery: self, device: Device(token: "\(name)\(number)"), content: content, page: nil)
     }

@@ -1,5 +1,7 @@
 import APNs
 import EventLoop
+import Jobs
+import TestSupport
 import Testing
 
 @testable import Worker
@@ -49,5 +51,11 @@ struct PushOutcomeTests {
   @Test func `a 410 for an unknown reason is a failure of the device`() {
     let sent = SendOutcome.answered(APNsAnswer(status: 410, reason: "X", timestamp: 5))
     #expect(PushOutcome(sent, removalAllowed: true) == .failed)
+  }
+
+  @Test(arguments: [(0, ""), (400, "id")])
+  func `a push that was never sent has no apns-id`(status: Int, id: String) {
+    let sent = SendOutcome.answered(APNsAnswer(status: status, reason: "NotAnAPNsToken"))
+    #expect(EndedPush(token: "t", apnsID: "id", outcome: .failed, sent: sent).result.apnsID == id)
   }
 }

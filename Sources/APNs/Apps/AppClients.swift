@@ -19,6 +19,8 @@ public final class AppClients {
   /// Whether pushes may be written at present; see ``APNsClient/mayWrite``.
   public var mayWrite: (@EventLoop () -> Bool)?
 
+  /// Counts the changes of the clients. What a client was asked before the last one may not be what its app means now.
+  public private(set) var generation = 0
   let parts: ClientParts
   private(set) var directory: AppDirectory
   /// By the index of their configuration; nil until a push needs it.
@@ -65,7 +67,7 @@ public final class AppClients {
     guard !directory.apps.isEmpty, let target = directory.target(of: bundleID) else { return fallback }
     return AppTarget(
       production: target.production.map(client), sandbox: target.sandbox.map(client),
-      environment: directory.apps[target.app].environment)
+      environment: directory.apps[target.app].environment, generation: generation)
   }
 
   /// Whether only some bundle ids have an app.
@@ -87,6 +89,7 @@ public final class AppClients {
     var kept: [ClientIdentity: Int] = [:]
     for (index, configuration) in old.configurations.enumerated() { kept[configuration.identity] = index }
     let before = clients
+    generation += 1
     directory = new
     gateways = AppClients.gateways(of: new)
     clients = new.configurations.enumerated().map { index, configuration in
@@ -96,10 +99,8 @@ public final class AppClients {
       }
       return client
     }
-    if change.isFallbackChanged {
-      useFallback()
-      if !isShutDown { fallbackClient?.start() }
-    }
+    useFallback()
+    if change.isFallbackChanged, !isShutDown { fallbackClient?.start() }
     for client in kept.values.compactMap({ before[$0] }) { retire(client) }
     if !isShutDown { watch() }
     if change.isFallbackChanged { onStateChange?() }
@@ -133,7 +134,7 @@ public final class AppClients {
   private func useFallback() {
     guard let index = directory.configurationOfFallback else { return }
     let client = client(at: index)
-    fallback = AppTarget(production: client, sandbox: client, environment: nil)
+    fallback = AppTarget(production: client, sandbox: client, environment: nil, generation: generation)
     fallbackClient = client
   }
 

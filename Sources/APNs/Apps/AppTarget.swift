@@ -10,11 +10,13 @@ public struct AppTarget {
   /// Nil if no key may send there.
   private let production: APNsClient?
   private let sandbox: APNsClient?
+  private let generation: Int
 
-  init(production: APNsClient?, sandbox: APNsClient?, environment: PushEnvironment?) {
+  init(production: APNsClient?, sandbox: APNsClient?, environment: PushEnvironment?, generation: Int) {
     self.production = production
     self.sandbox = sandbox
     self.environment = environment
+    self.generation = generation
   }
 
   /// The client that sends to an environment; nil if no key may.
@@ -35,15 +37,21 @@ public struct AppTarget {
     return other
   }
 
+  /// What a push in `environment` asks about its token.
+  public func question(in environment: PushEnvironment, else fallback: PushEnvironment) -> TokenQuestion {
+    TokenQuestion(
+      asked: asked(in: environment, else: fallback), isLast: otherClient(than: environment) == nil,
+      generation: generation)
+  }
+
   /// The environments that a gateway knows the tokens of, when a push in `environment` has asked it. A gateway that was named for
   /// both environments by one setting is that of one of them: the environment that devices are tried in whose own is unknown.
-  public func asked(in environment: PushEnvironment, else fallback: PushEnvironment) -> EnvironmentSet {
-    guard let configuration = client(for: environment)?.configuration, configuration.hasOneGateway else {
-      return EnvironmentSet(environment)
+  func asked(in environment: PushEnvironment, else fallback: PushEnvironment) -> EnvironmentSet {
+    guard let known = client(for: environment)?.configuration.knownTokens else { return [] }
+    guard let tokens = environment == .production ? known.production : known.sandbox else {
+      return EnvironmentSet(self.environment(else: fallback))
     }
-    if let apple = configuration.environmentOfGateway { return EnvironmentSet(apple) }
-    guard configuration.isNamedForBoth else { return EnvironmentSet(self.environment(else: fallback)) }
-    return client(for: environment.other) == nil ? EnvironmentSet(environment) : .both
+    return tokens == .both && client(for: environment.other) == nil ? EnvironmentSet(environment) : tokens
   }
 
   /// A digest of the keys and gateways with which the app's tokens can be asked about: the same in every process.

@@ -57,7 +57,9 @@ struct Workspace {
   func writeEnvironment(url: String, keyID: String, teamID: String, keyPath: String?) throws(CredentialError) {
     var lines = ["APNS_KEY_ID=\(keyID)", "APNS_TEAM_ID=\(teamID)", "APNS_BUNDLE_ID=\(Workspace.bundleID)"]
     if let keyPath { lines.append("APNS_KEY_PATH=\(keyPath)") }
-    lines += ["APNS_CA_CERT=\(authorityPath)", "APNS_ENDPOINT_OVERRIDE=\(url)", ""]
+    lines += ["APNS_CA_CERT=\(authorityPath)", "APNS_ENDPOINT_OVERRIDE=\(url)"]
+    // It knows the tokens of both environments.
+    lines += ["APNS_SANDBOX_ENDPOINT_OVERRIDE=\(url)", ""]
     guard let file = fopen(environmentPath, "w") else {
       throw .cannotWrite(path: environmentPath, reason: String(cString: strerror(errno)))
     }

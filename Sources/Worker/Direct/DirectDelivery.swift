@@ -93,8 +93,9 @@ private final class DirectAttempt {
       let index = next
       next += 1
       switch composer.destination(of: devices[index]) {
-      case .client(let client, let environment):
-        let place = DirectPush(index: index, client: client, environment: environment, apnsID: JobID.random())
+      case .client(let client, let environment, let question):
+        let place = DirectPush(
+          index: index, client: client, environment: environment, question: question, apnsID: JobID.random())
         return send(place)
       case .unreachable(let reason): record(index, status: 0, reason: reason)
       }
@@ -105,50 +106,46 @@ private final class DirectAttempt {
     let device = devices[place.index]
     let app = composer.bundleID(of: device) ?? ""
     let topic = PushType.alert.topic(bundleID: app)
-    let elsewhere = place.first == nil ? composer.clientElsewhere(of: app, than: place.environment) : nil
     let push = Push(
       token: device.token.text, apnsID: place.apnsID,
       shared: SharedContent(message: Push.Message(payload: payload), topic: topic, environment: place.environment),
       owner: device.owner,
-      evidence: device.evidence(of: .alert, app: app, isLastToAsk: elsewhere == nil))
+      evidence: device.evidence(of: .alert, app: app, place.question))
     push.completion = { [self] sent in
-      guard answered(sent, push, place, elsewhere: elsewhere) else { return }
+      guard answered(sent, push, place) else { return }
       sendNext()
       endIfDone()
     }
     place.client.send(push)
   }
 
-  /// Returns false if the push is sent to the other environment now, through `elsewhere`.
-  private func answered(
-    _ sent: SendOutcome, _ push: Push, _ place: DirectPush, elsewhere: APNsClient?
-  ) -> Bool {
+  /// Returns false if the push is sent to the other environment now.
+  private func answered(_ sent: SendOutcome, _ push: Push, _ place: DirectPush) -> Bool {
     guard waiting != nil else { return true }
     let device = devices[place.index]
     let app = composer.bundleID(of: device) ?? ""
-    let answer = PushAnswer(
-      sent, to: push, device, bundleID: app, defaultBundleID: composer.bundleID, through: place.client,
-      asked: place.first == nil ? composer.asked(of: app, in: place.environment) : EnvironmentSet(place.environment))
-    if sent.isBadDeviceToken, let elsewhere {
+    let answer = composer.answer(to: push, sent, of: device, app: app, place.question, through: place.client)
+    if sent.isBadDeviceToken, place.first == nil,
+      let other = composer.elsewhere(app, than: place.environment, after: place.question)
+    {
       send(
         DirectPush(
-          index: place.index, client: elsewhere, environment: place.environment.other, apnsID: place.apnsID,
-          first: answer)
+          index: place.index, client: other.client, environment: place.environment.other, question: other.question,
+          apnsID: place.apnsID, first: answer)
       )
       return false
     }
     let result =
-      place.first.map { AnsweredPush(first: $0, second: answer, of: device) }
-      ?? AnsweredPush(answer, of: device, isLastToAsk: elsewhere == nil)
+      place.first.map { AnsweredPush(first: $0, second: answer, of: device) } ?? AnsweredPush(answer, of: device)
     if case .stale(let since) = result.outcome,
       let gone = StaleDevice(device, unregisteredSince: since, reason: result.sent.reason)
     {
       stale.append(gone)
     }
-    let finding = composer.finding(result, of: device, app: app, knowsEnvironments: place.client.knowsEnvironments)
+    let finding = composer.finding(result, of: device, app: app, place.question, through: place.client)
     if let finding { learned.add(AnsweredDevice(device, finding)) }
     record(
-      place.index, status: result.sent.status, apnsID: push.apnsID,
+      place.index, status: result.sent.status, apnsID: result.sent.isOurRefusal ? "" : push.apnsID,
       reason: NoAnswer.reason(result.sent) ?? result.sent.reason)
     return true
   }
@@ -175,6 +172,7 @@ private struct DirectPush {
   let index: Int
   let client: APNsClient
   let environment: PushEnvironment
+  let question: TokenQuestion
   let apnsID: String
   /// What the other environment has answered before.
   var first: PushAnswer?

@@ -3,8 +3,8 @@ import PushModel
 import Registry
 import Telemetry
 
-/// Stores what answers have shown of devices, as their environment, in batches: after an import, a million of them may be unknown. What cannot be
-/// stored is learned again by the next push.
+/// Stores what answers have shown of devices, as their environment, in batches: after an import, a million of them may be unknown.
+/// What cannot be stored is learned again by the next push.
 @EventLoop
 final class LearnedEnvironments {
   /// Devices of one write, and devices that wait for it.
@@ -37,7 +37,7 @@ final class LearnedEnvironments {
     waiting.removeFirst(batch.count)
     registry.learn(batch) { [self] result in
       if case .failure(let error) = result {
-        log.debug("the environments of devices could not be stored", ["error": .init("\(error)")])
+        log.debug("what was learned of devices could not be stored", ["error": .init("\(error)")])
       }
       writeNext()
     }

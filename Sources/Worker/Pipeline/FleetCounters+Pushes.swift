@@ -2,7 +2,7 @@ import APNs
 import Queue
 
 extension FleetCounters {
-  /// Counts a push that has ended, and why APNs refused it.
+  /// Counts a push that has ended and, if APNs refused it, why.
   func count(_ outcome: PushOutcome, _ sent: SendOutcome, app: String) {
     switch outcome {
     case .accepted: return pushed(.accepted, app: app)
@@ -12,6 +12,6 @@ extension FleetCounters {
     case .open: pushed(.open, app: app)
     }
     // Reasons of other failures are texts, and no words of APNs.
-    if case .answered(let answer) = sent, let reason = answer.reason { refused(because: reason) }
+    if case .answered(let answer) = sent, answer.isOfAPNs, let reason = answer.reason { refused(because: reason) }
   }
 }

@@ -18,7 +18,7 @@ extension Pipeline {
     if sent.isAccepted, draft.device.environment != nil { return concluded(draft, .accepted, sent) }
     let answer = composer.answer(to: draft, sent)
     guard sent.isBadDeviceToken, let content = composer.contentElsewhere(of: draft.content) else {
-      return judged(draft, AnsweredPush(answer, of: draft.device, isLastToAsk: draft.content.isLastToAsk))
+      return judged(draft, AnsweredPush(answer, of: draft.device))
     }
     observer.answered(sent, .failed, draft)
     lookElsewhere(
@@ -90,8 +90,7 @@ extension Pipeline {
 
   private func learn(_ result: AnsweredPush, _ draft: PushDraft) {
     let finding = composer.finding(
-      result, of: draft.device, app: draft.content.bundleID,
-      knowsEnvironments: draft.content.client?.knowsEnvironments == true)
+      result, of: draft.device, app: draft.content.bundleID, draft.content.question, through: draft.content.client)
     guard let finding else { return }
     learned.add(AnsweredDevice(draft.device, finding, instance: draft.delivery.instance))
   }

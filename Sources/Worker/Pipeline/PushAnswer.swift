@@ -7,15 +7,21 @@ import Registry
 struct PushAnswer {
   let sent: SendOutcome
   let environment: PushEnvironment
-  /// Of which environments the gateway knows the tokens.
-  let asked: EnvironmentSet
-  /// Whether device, job and route allow that the token is removed because of the answer.
+  /// What it proves that the token is not known.
+  let question: TokenQuestion
+  /// Whether device and job allow that the answer says something about the token.
+  let isOfToken: Bool
+  /// Whether the route allows, too, that the token is removed because of the answer.
   let mayRemove: Bool
 
-  init(_ sent: SendOutcome, in environment: PushEnvironment, asked: EnvironmentSet, mayRemove: Bool) {
+  init(
+    _ sent: SendOutcome, in environment: PushEnvironment, question: TokenQuestion, isOfToken: Bool = true,
+    mayRemove: Bool
+  ) {
     self.sent = sent
     self.environment = environment
-    self.asked = asked
+    self.question = question
+    self.isOfToken = isOfToken
     self.mayRemove = mayRemove
   }
 
@@ -23,15 +29,16 @@ struct PushAnswer {
   @EventLoop
   init(
     _ sent: SendOutcome, to push: Push, _ device: Device, bundleID: String, defaultBundleID: String?,
-    through client: APNsClient?, asked: EnvironmentSet
+    through client: APNsClient?, question: TokenQuestion
   ) {
-    var mayRemove = false
+    var (isOfToken, mayRemove) = (false, false)
     if case .answered(let answer) = sent, !answer.isAccepted, let client {
-      mayRemove =
-        device.isProven(by: answer, as: push.shared.message.pushType, app: bundleID, defaultBundleID: defaultBundleID)
-        && client.removalAllowed(for: push, after: answer)
+      isOfToken = device.isProven(
+        by: answer, as: push.shared.message.pushType, app: bundleID, defaultBundleID: defaultBundleID)
+      mayRemove = isOfToken && client.removalAllowed(for: push, after: answer)
     }
-    self.init(sent, in: push.shared.environment, asked: asked, mayRemove: mayRemove)
+    self.init(
+      sent, in: push.shared.environment, question: question, isOfToken: isOfToken, mayRemove: mayRemove)
   }
 }
 
@@ -48,32 +55,31 @@ struct AnsweredPush: Equatable {
   let isUnreachable: Bool
   private let environment: PushEnvironment
 
-  /// `isLastToAsk`: whether no other environment is asked about a token that this one does not know.
-  init(_ answer: PushAnswer, of device: Device, isLastToAsk: Bool) {
-    self.init(answer, of: device, asked: answer.asked, isComplete: isLastToAsk, isOfFirst: false)
+  init(_ answer: PushAnswer, of device: Device) {
+    self.init(answer, answer.question, of: device, isOfFirst: false)
   }
 
   /// `first` calls the token invalid.
   init(first: PushAnswer, second: PushAnswer, of device: Device) {
     guard !second.sent.isRefusalOfKey else {
-      self.init(first, of: device, asked: first.asked, isComplete: true, isOfFirst: true)
+      let question = TokenQuestion(asked: first.question.asked, isLast: true)
+      self.init(first, question, of: device, isOfFirst: true)
       return
     }
     let isBad = second.sent.isBadDeviceToken
     // Only a 410 is a proof by itself. Any other refusal says that the token may be valid there.
     let mayRemove = isBad ? first.mayRemove && second.mayRemove : second.sent.status == 410
-    let answer = PushAnswer(second.sent, in: second.environment, asked: second.asked, mayRemove: mayRemove)
-    self.init(answer, of: device, asked: first.asked.union(second.asked), isComplete: true, isOfFirst: false)
+    let answer = PushAnswer(
+      second.sent, in: second.environment, question: second.question, isOfToken: second.isOfToken, mayRemove: mayRemove)
+    self.init(answer, second.question, of: device, isOfFirst: false)
   }
 
-  /// `asked`: where it was asked in all. `isComplete`: whether no more environments can be asked.
-  private init(
-    _ answer: PushAnswer, of device: Device, asked: EnvironmentSet, isComplete: Bool, isOfFirst: Bool
-  ) {
+  private init(_ answer: PushAnswer, _ question: TokenQuestion, of device: Device, isOfFirst: Bool) {
     let isBad = answer.sent.isBadDeviceToken
-    let isProof = !isBad || isComplete && asked.isSuperset(of: device.possibleEnvironments)
+    let isProof = !isBad || question.isProof(for: device.possibleEnvironments)
     outcome = PushOutcome(answer.sent, removalAllowed: isProof && answer.mayRemove)
-    isUnreachable = isBad && isComplete && !isProof && answer.mayRemove
+    // A key that APNs refuses may be allowed tomorrow, and nothing here would tell.
+    isUnreachable = isBad && !isProof && question.isLast && !isOfFirst && answer.isOfToken
     (sent, environment) = (answer.sent, answer.environment)
     self.isOfFirst = isOfFirst
   }
@@ -91,10 +97,10 @@ extension Device {
   /// The environments that it may be of: the registered one, if there is one.
   var possibleEnvironments: EnvironmentSet { environment.map { EnvironmentSet($0) } ?? .both }
 
-  /// What a refusal of a push to the device says about its token. `isLastToAsk` is false if the other environment is asked about
-  /// a token that this one does not know.
-  func evidence(of pushType: PushType, app bundleID: String, isLastToAsk: Bool) -> TokenEvidence {
-    TokenEvidence(ofEnvironment: isLastToAsk, ofTopic: isOwnTopic(of: pushType, app: bundleID))
+  /// What a refusal of a push to the device says about its token.
+  func evidence(of pushType: PushType, app bundleID: String, _ question: TokenQuestion) -> TokenEvidence {
+    TokenEvidence(
+      ofEnvironment: question.isProof(for: possibleEnvironments), ofTopic: isOwnTopic(of: pushType, app: bundleID))
   }
 
   /// Whether a refusal says that the device is gone, or only that the job asked for the wrong thing.

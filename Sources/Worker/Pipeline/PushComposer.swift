@@ -53,7 +53,7 @@ package struct PushComposer {
         unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unknownApp))
         continue
       }
-      if let mark = device.unreachable, mark == target.reach(else: self.environment) {
+      if let mark = device.unreachable, mark == app.reach(else: self.environment) {
         unreachable.append(UnreachableDevice(token: device.token, reason: Tally.unreachableHere))
         continue
       }
@@ -72,8 +72,7 @@ package struct PushComposer {
         }
         content = PushContent(
           delivery, payload: own, bundleID: bundle, environment: environment, client: client,
-          isLastToAsk: target.otherClient(than: environment) == nil,
-          asked: target.asked(in: environment, else: self.environment))
+          question: target.question(in: environment, else: self.environment))
         shared = content
       }
       drafts.append(PushDraft(delivery: delivery, device: device, content: content, page: page))
@@ -93,6 +92,17 @@ package struct PushComposer {
     var bundleID: String?
     /// Nil if the fleet has no app with the bundle id.
     var target: AppTarget?
+    private var reach: Int64?
+
+    init(bundleID: String? = nil, target: AppTarget? = nil) {
+      self.bundleID = bundleID
+      self.target = target
+    }
+
+    @EventLoop mutating func reach(else environment: PushEnvironment) -> Int64? {
+      if reach == nil { reach = target?.reach(else: environment) }
+      return reach
+    }
   }
 
   private func app(_ bundleID: String) -> App { App(bundleID: bundleID, target: clients?.target(of: bundleID)) }
@@ -120,7 +130,7 @@ package struct PushComposer {
   }
 
   enum Destination {
-    case client(APNsClient, PushEnvironment)
+    case client(APNsClient, PushEnvironment, TokenQuestion)
     /// The reason is one of ``Tally``.
     case unreachable(reason: String)
   }
@@ -138,39 +148,56 @@ package struct PushComposer {
     if let mark = device.unreachable, mark == target.reach(else: self.environment) {
       return .unreachable(reason: Tally.unreachableHere)
     }
-    return .client(client, environment)
+    return .client(client, environment, target.question(in: environment, else: self.environment))
   }
 
-  /// Of which environments the gateway knows the tokens that pushes to an app in `environment` go to.
-  func asked(of bundleID: String, in environment: PushEnvironment) -> EnvironmentSet {
-    clients?.target(of: bundleID)?.asked(in: environment, else: self.environment) ?? EnvironmentSet(environment)
-  }
-
-  /// What the answers have shown of a device; nil for nothing new. `knowsEnvironments`: whether the client that was asked does.
-  func finding(_ result: AnsweredPush, of device: Device, app bundleID: String, knowsEnvironments: Bool)
-    -> DeviceFinding?
-  {
+  /// What the answers have shown of a device; nil for nothing new. `question` was asked by `client`.
+  func finding(
+    _ result: AnsweredPush, of device: Device, app bundleID: String, _ question: TokenQuestion,
+    through client: APNsClient?
+  ) -> DeviceFinding? {
+    guard isCurrent(question) else { return nil }
     if result.isUnreachable, device.kind != nil {
       return clients?.target(of: bundleID).map { .unreachable(reach: $0.reach(else: environment)) }
     }
-    guard knowsEnvironments else { return nil }
+    guard client?.knowsEnvironments == true else { return nil }
     return result.learned(of: device).map { .accepted($0) }
   }
 
-  /// The client that may ask the other environment about a token of an app. Nil if there is none.
-  func clientElsewhere(of bundleID: String, than environment: PushEnvironment) -> APNsClient? {
-    clients?.target(of: bundleID)?.otherClient(than: environment)
+  /// Whether apps and clients are those of the question.
+  private func isCurrent(_ question: TokenQuestion) -> Bool { question.generation == clients?.generation }
+
+  /// Who may ask the other environment about a token of an app after `environment`, and what. Nil if nobody.
+  func elsewhere(
+    _ bundleID: String, than environment: PushEnvironment, after question: TokenQuestion
+  ) -> (client: APNsClient, question: TokenQuestion)? {
+    guard let target = clients?.target(of: bundleID), let client = target.otherClient(than: environment) else {
+      return nil
+    }
+    return (client, question.followed(by: target.question(in: environment.other, else: self.environment)))
   }
 
   /// The same to the other environment; nil if that cannot be asked.
   func contentElsewhere(of content: PushContent) -> PushContent? {
     if content.isOfEnvironment { return nil }
-    return clientElsewhere(of: content.bundleID, than: content.environment).map { PushContent(content, through: $0) }
+    return elsewhere(content.bundleID, than: content.environment, after: content.question).map {
+      PushContent(content, through: $0.client, question: $0.question)
+    }
   }
 
   func answer(to draft: PushDraft, _ sent: SendOutcome) -> PushAnswer {
+    answer(
+      to: draft, sent, of: draft.device, app: draft.content.bundleID, draft.content.question,
+      through: draft.content.client)
+  }
+
+  /// After a change of apps or clients the answer does not say what it was asked for.
+  func answer(
+    to push: Push, _ sent: SendOutcome, of device: Device, app: String, _ question: TokenQuestion,
+    through client: APNsClient?
+  ) -> PushAnswer {
     PushAnswer(
-      sent, to: draft, draft.device, bundleID: draft.content.bundleID, defaultBundleID: bundleID,
-      through: draft.content.client, asked: draft.content.asked)
+      sent, to: push, device, bundleID: app, defaultBundleID: bundleID, through: client,
+      question: isCurrent(question) ? question : TokenQuestion(asked: [], isLast: false))
   }
 }

@@ -13,19 +13,15 @@ package final class PushContent: SharedContent {
   package let isOfEnvironment: Bool
   /// Sends to the app; nil only in tests.
   package let client: APNsClient?
-  /// Whether no other environment is asked about a token that this one does not know.
-  package let isLastToAsk: Bool
-  /// Of which environments the gateway knows the tokens.
-  let asked: EnvironmentSet
+  package let question: TokenQuestion
 
   package init(
     _ delivery: Delivery, payload: [UInt8], bundleID: String, environment: PushEnvironment, client: APNsClient? = nil,
-    isLastToAsk: Bool, asked: EnvironmentSet? = nil
+    question: TokenQuestion
   ) {
     self.bundleID = bundleID
     self.client = client
-    self.isLastToAsk = isLastToAsk
-    self.asked = asked ?? EnvironmentSet(environment)
+    self.question = question
     let content = delivery.content
     isOfEnvironment = content.isOfEnvironment
     let isBroadcast = content.isBroadcast
@@ -40,12 +36,11 @@ package final class PushContent: SharedContent {
   package var appTopic: String { message.pushType.topic(bundleID: bundleID) }
 
   /// The same, to the other environment.
-  package init(_ content: PushContent, through client: APNsClient) {
+  package init(_ content: PushContent, through client: APNsClient, question: TokenQuestion) {
     bundleID = content.bundleID
     isOfEnvironment = content.isOfEnvironment
     self.client = client
-    isLastToAsk = true
-    asked = EnvironmentSet(content.environment.other)
+    self.question = question
     super.init(
       message: content.message, topic: content.topic, environment: content.environment.other,
       isBroadcast: content.isBroadcast)

@@ -35,8 +35,7 @@ package final class PushDraft: Push {
       token: device.token.text,
       apnsID: Jobs.apnsID(jobID: delivery.ownContent?.jobID ?? delivery.id, token: device.token.text),
       shared: content, owner: delivery.instance.map(PushOwner.instance) ?? device.owner,
-      evidence: device.evidence(
-        of: content.message.pushType, app: content.bundleID, isLastToAsk: content.isLastToAsk))
+      evidence: device.evidence(of: content.message.pushType, app: content.bundleID, content.question))
   }
 
   package override func ended(_ outcome: SendOutcome) {

@@ -73,13 +73,17 @@ package struct EndedPush: Equatable {
   package init(token: DeviceToken, apnsID: String, outcome: PushOutcome, sent: SendOutcome) {
     self.outcome = outcome
     result = DeviceResult(
-      token: token, ok: outcome == .accepted, status: sent.status, apnsID: apnsID, reason: sent.reason,
+      token: token, ok: outcome == .accepted, status: sent.status, apnsID: sent.isOurRefusal ? "" : apnsID,
+      reason: sent.reason,
       uniqueID: sent.uniqueID)
   }
 }
 
 extension SendOutcome {
   package var isAccepted: Bool { if case .answered(let answer) = self { answer.isAccepted } else { false } }
+
+  /// Whether the push is invalid, and was never sent.
+  package var isOurRefusal: Bool { if case .answered(let answer) = self { !answer.isOfAPNs } else { false } }
 
   /// HTTP status; 0 if APNs did not answer.
   package var status: Int {

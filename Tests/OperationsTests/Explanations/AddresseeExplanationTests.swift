@@ -8,7 +8,7 @@ import Testing
 /// What is said about a user, a token and an instance.
 struct AddresseeExplanationTests {
   static let now: Int64 = 1_795_264_200_000
-  static let token = "0000feedcafe0123456789"
+  static let token = "0000feedcafe0123456789" + String(repeating: "0", count: 42)
 
   func facts(
     _ addressee: InspectedAddressee = .user("alice"), _ devices: [DeviceFacts] = [], apps: AppsReport? = nil,
@@ -91,6 +91,30 @@ struct AddresseeExplanationTests {
     #expect(
       AddresseeExplanation(facts).outcome
         == "No push reaches user alice. Device 0000feed… is registered as android, which APNs does not serve.")
+  }
+
+  @Test func `a device under a text that is no token of APNs`() {
+    let firebase = DeviceFacts(token: "dGVzdHRva2Vu:APA91bExample0123456789", metadata: device().metadata)
+    let explanation = AddresseeExplanation(facts(.user("alice"), [firebase]))
+    #expect(!explanation.isReachable)
+    #expect(explanation.findings.count == 1)
+    #expect(
+      explanation.findings[0].text
+        == "Device dGVzdHRv… is registered under a text that is no token of APNs. Nothing is sent to it.")
+    #expect(explanation.findings[0].fix?.contains("didRegisterForRemoteNotifications") == true)
+  }
+
+  @Test(arguments: [false, true]) func `a device that no environment knew which could be asked`(hasNote: Bool) {
+    var device = device()
+    device.metadata?.unreachable = 7
+    if hasNote { device.refusal = refusal("BadDeviceToken") }
+    let facts = facts(.user("alice"), [device])
+    #expect(
+      problems(facts) == [
+        "No environment that could be asked knew device 0000feed…, with the keys and endpoints of then. Nothing is sent to "
+          + "it until they change or it registers again."
+      ])
+    #expect(!AddresseeExplanation(facts).isReachable)
   }
 
   @Test func `a paused route`() {

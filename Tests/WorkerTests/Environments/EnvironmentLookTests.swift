@@ -59,58 +59,79 @@ struct EnvironmentLookTests {
       }
     }
 
+  /// The answer of one environment, asked first or last.
+  private func answer(
+    _ sent: SendOutcome, in environment: PushEnvironment = .production, asked: EnvironmentSet? = nil,
+    isLast: Bool = true, isOfToken: Bool = true, mayRemove: Bool = true
+  ) -> PushAnswer {
+    PushAnswer(
+      sent, in: environment,
+      question: TokenQuestion(asked: asked ?? EnvironmentSet(environment), isLast: isLast), isOfToken: isOfToken,
+      mayRemove: mayRemove)
+  }
+
   @Test(arguments: rows) func `the second answer decides, unless no key may ask`(row: Row) {
     func look(_ first: Bool, _ second: Bool) -> AnsweredPush {
       AnsweredPush(
-        first: PushAnswer(Self.first, in: .production, asked: .production, mayRemove: first),
-        second: PushAnswer(row.second, in: .sandbox, asked: .sandbox, mayRemove: second), of: Device(token: "t"))
+        first: answer(Self.first, isLast: false, mayRemove: first),
+        second: answer(row.second, in: .sandbox, asked: .both, mayRemove: second), of: Device(token: "t"))
     }
     #expect(look(true, true).outcome == row.outcome)
     #expect(look(false, true).outcome == row.guarded.first)
     #expect(look(true, false).outcome == row.guarded.second)
     #expect(look(true, true).isOfFirst == row.isOfFirst)
-    #expect(look(true, true).isUnreachable == row.isOfFirst && !look(false, true).isUnreachable)
+    #expect(!look(true, true).isUnreachable, "a key that is refused may be repaired")
     #expect(look(true, true).sent == (row.isOfFirst ? Self.first : row.second))
-  }
-
-  private func answer(
-    _ environment: PushEnvironment?, asked: EnvironmentSet, isLastToAsk: Bool = true, mayRemove: Bool = true
-  ) -> (outcome: PushOutcome, isUnreachable: Bool) {
-    let answer = PushAnswer(Self.first, in: .production, asked: asked, mayRemove: mayRemove)
-    let push = AnsweredPush(answer, of: Device(token: "t", environment: environment), isLastToAsk: isLastToAsk)
-    return (push.outcome, push.isUnreachable)
   }
 
   @Test func `a token is invalid if every environment that it may be of has been asked, else it is unreachable here`() {
     for environment in [nil] + PushEnvironment.allCases {
+      let device = Device(token: "t", environment: environment)
+      func judged(_ answer: PushAnswer) -> (outcome: PushOutcome, isUnreachable: Bool) {
+        let push = AnsweredPush(answer, of: device)
+        return (push.outcome, push.isUnreachable)
+      }
       for asked in [EnvironmentSet.production, .sandbox, .both] {
         let isProof = asked == .both || environment.map { EnvironmentSet($0) == asked } ?? false
-        #expect(answer(environment, asked: asked) == (isProof ? Self.stale : .failed, !isProof))
-        #expect(answer(environment, asked: asked, isLastToAsk: false) == (.failed, false))
-        #expect(answer(environment, asked: asked, mayRemove: false) == (.failed, false))
+        let last = answer(Self.first, asked: asked)
+        #expect(judged(last) == (isProof ? Self.stale : .failed, !isProof))
+        let guarded = answer(Self.first, asked: asked, mayRemove: false)
+        #expect(judged(guarded) == (.failed, !isProof), "the guard counts what proves, and a note removes nothing")
+        #expect(judged(answer(Self.first, asked: asked, isLast: false)) == (.failed, false))
+        #expect(judged(answer(Self.first, asked: asked, isOfToken: false, mayRemove: false)) == (.failed, false))
+        for isLast in [true, false] {
+          let evidence = device.evidence(of: .alert, app: "com.a", TokenQuestion(asked: asked, isLast: isLast))
+          #expect(evidence.ofEnvironment == (isLast && isProof), "the guard counts only proofs")
+        }
       }
     }
   }
 
+  @Test func `the second question is about both environments`() {
+    let first = TokenQuestion(asked: .production, isLast: false, generation: 3)
+    let second = first.followed(by: TokenQuestion(asked: .sandbox, isLast: false, generation: 4))
+    #expect(second == TokenQuestion(asked: .both, isLast: true, generation: 3))
+  }
+
   @Test func `a registered environment is proof enough when no key may ask the other`() {
-    let first = PushAnswer(Self.first, in: .production, asked: .production, mayRemove: true)
     let refusal = SendOutcome.answered(APNsAnswer(status: 403, reason: "BadEnvironmentKeyInToken"))
-    let second = PushAnswer(refusal, in: .sandbox, asked: .sandbox, mayRemove: true)
-    let push = AnsweredPush(first: first, second: second, of: Device(token: "t", environment: .production))
+    let push = AnsweredPush(
+      first: answer(Self.first, isLast: false), second: answer(refusal, in: .sandbox, asked: .both),
+      of: Device(token: "t", environment: .production))
     #expect(push.outcome == Self.stale && push.isOfFirst && !push.isUnreachable)
   }
 
   @Test func `the environment that accepts a push is learned unless it is known`() {
-    let accepted = PushAnswer(.answered(APNsAnswer(status: 200)), in: .sandbox, asked: .sandbox, mayRemove: false)
-    let first = PushAnswer(Self.first, in: .production, asked: .production, mayRemove: true)
+    let accepted = answer(.answered(APNsAnswer(status: 200)), in: .sandbox, mayRemove: false)
+    let first = answer(Self.first)
     let device = Device(token: "t")
     func learned(_ push: AnsweredPush, _ known: PushEnvironment?) -> PushEnvironment? {
       push.learned(of: Device(token: "t", environment: known))
     }
-    #expect(learned(AnsweredPush(accepted, of: device, isLastToAsk: true), nil) == .sandbox)
-    #expect(learned(AnsweredPush(accepted, of: device, isLastToAsk: true), .sandbox) == nil)
+    #expect(learned(AnsweredPush(accepted, of: device), nil) == .sandbox)
+    #expect(learned(AnsweredPush(accepted, of: device), .sandbox) == nil)
     #expect(learned(AnsweredPush(first: first, second: accepted, of: device), .production) == .sandbox)
-    #expect(learned(AnsweredPush(first, of: device, isLastToAsk: true), nil) == nil)
+    #expect(learned(AnsweredPush(first, of: device), nil) == nil)
   }
 
   // MARK: - What a refusal proves

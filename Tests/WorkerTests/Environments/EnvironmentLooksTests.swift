@@ -14,7 +14,8 @@ struct EnvironmentLooksTests {
   private func begin(_ count: Int) throws -> [LookLimits.Decision] {
     let delivery = try Delivery.testing(#"{"to":{"tokens":["abcdef0123456789abcdef"]},"title":"T"}"#)
     return delivery.drafts(count, named: "t").map {
-      let first = PushAnswer(.uncertain(""), in: .production, asked: .production, mayRemove: true)
+      let first = PushAnswer(
+        .uncertain(""), in: .production, question: TokenQuestion(asked: .production, isLast: false), mayRemove: true)
       return looks.begin(.init(first: first, refused: $0, draft: $0))
     }
   }

@@ -230,9 +230,10 @@ extension FleetQueues {
   private func device(ofInstance id: String) async throws(RedisError) -> DeviceFacts? {
     let stored = try await value(RedisCommand("GET", RegistryKeys.instance(id)))?.contents
     guard let record = stored.flatMap(InstanceRecord.init(parsing:)) else { return nil }
-    let metadata = DeviceMetadata(
+    var metadata = DeviceMetadata(
       username: "", platform: .ios, updatedAt: record.updatedAt, bundleID: record.bundleID,
       environment: record.environment)
+    metadata.unreachable = record.unreachable
     let note = try await notes([Array(record.token.text.utf8)])[0]
     return DeviceFacts(
       token: record.token.text, metadata: metadata, refusal: note, instance: id, isStale: !record.isActive,

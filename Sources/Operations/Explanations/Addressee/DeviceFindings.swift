@@ -11,7 +11,7 @@ struct DeviceFindings {
   func findings(_ device: DeviceFacts) -> [Finding] {
     if let removal = device.removal { return [misplaced(device, removal)] }
     var findings = registration(device)
-    let served = device.isStale ? nil : device.metadata.flatMap { $0.platform == .ios ? $0 : nil }
+    let served = device.isStale ? nil : device.metadata.flatMap { device.isServed(as: $0) ? $0 : nil }
     if let served { findings += target(device, served) }
     if let note = device.refusal { findings.append(refusal(device, note)) }
     if let served { findings.append(registered(device, served)) }
@@ -50,12 +50,25 @@ struct DeviceFindings {
           .problem, "Device \(name) is not registered now.", fix: "Let the app register again.", subject: name)
       ]
     }
-    guard metadata.platform == .android else { return [] }
-    return [
-      Finding(
-        .problem, "Device \(name) is registered as android, which APNs does not serve.",
-        since: metadata.updatedAt, fix: PushReason.of("UnsupportedPlatform").advice, subject: name)
-    ]
+    guard let (text, reason) = obstacle(device, metadata) else { return [] }
+    return [Finding(.problem, text, since: metadata.updatedAt, fix: PushReason.of(reason).advice, subject: name)]
+  }
+
+  /// Why nothing is sent to a device that is registered, and the reason of its pushes; nil if something is.
+  private func obstacle(_ device: DeviceFacts, _ metadata: DeviceMetadata) -> (text: String, reason: String)? {
+    let name = facts.shown(device.token)
+    if metadata.platform == .android {
+      return ("Device \(name) is registered as android, which APNs does not serve.", "UnsupportedPlatform")
+    }
+    if !device.isServed(as: metadata) {
+      let text = "Device \(name) is registered under a text that is no token of APNs. Nothing is sent to it."
+      return (text, PushReason.notAnAPNsToken)
+    }
+    guard metadata.unreachable != nil else { return nil }
+    let text =
+      "No environment that could be asked knew device \(name), with the keys and endpoints of then. Nothing is sent to "
+      + "it until they change or it registers again."
+    return (text, "UnreachableHere")
   }
 
   /// Nothing is sent to the device of an instance that has ended its registration, or whose credential is not valid.
@@ -110,6 +123,13 @@ struct DeviceFindings {
   }
 }
 
+extension DeviceFacts {
+  /// Whether APNs has devices of this platform and token.
+  fileprivate func isServed(as metadata: DeviceMetadata) -> Bool {
+    metadata.platform == .ios && DeviceToken.isOfAPNs(token)
+  }
+}
+
 /// What the last refusal of a device means.
 extension DeviceFindings {
   /// A device of the user was removed. A problem only if the user has no other.
@@ -161,11 +181,7 @@ extension DeviceFindings {
     if let environment = metadata.environment, environment != note.environment {
       return finding(.fact, "; it is known to be of \(environment) since then.", nil)
     }
-    if metadata.unreachable != nil {
-      return finding(
-        .problem, ". It is kept, and nothing is sent to it: it may be of an environment that cannot be asked.",
-        PushReason.of("UnreachableHere").advice)
-    }
+    if metadata.unreachable != nil { return finding(.fact, ". It is kept.", nil) }
     return finding(
       .problem, ". It is kept: that \(note.environment.other) refuses it, too, is not proven.",
       "A later push asks \(note.environment.other), if a key may send there. If that refuses it, too, check that the app "
