@@ -412,11 +412,10 @@ public final class Registry {
     var metadata: RedisValue?
     func apply(_ resolution: inout Resolution) {
       guard let isMember, let metadata else { return }
-      if let other, !isMember || metadata.bytes == nil {
-        sendUserToken(user, other, else: nil, index, exchange)
-      } else if isMember {
+      if isMember {
         resolution.apply(Ownership.decide(entry: Array(token.utf8), metadata: metadata.bytes, owner: user))
       }
+      if let other, !isMember || metadata.bytes == nil { sendUserToken(user, other, else: nil, index, exchange) }
     }
     exchange.expect()
     connection.send(RedisCommand("SISMEMBER", RegistryKeys.userTokens(user), token)) { result in
