@@ -63,8 +63,8 @@ public enum EventType: String, Sendable, CaseIterable {
     case .jobFailed:
       (
         """
-        a job ended with the status `failed`: APNs has refused all its devices. A broadcast has `broadcast.finished` \
-        instead.
+        a job ended with the status `failed`: APNs has accepted it for none of its devices. A broadcast has \
+        `broadcast.finished` instead.
         """,
         "`id`, `queue`, `attempts`, `accepted`, `failed`, `stale`, `uncertain`, `reasons`"
       )

@@ -70,7 +70,7 @@ public struct PushReason: Sendable {
         "Add a key that may send to the device's environment (APNS_* or MARTLET_APPS), or register the device with the "
         + "right environment."),
     "UnreachableHere": PushReason(
-      meaning: "No environment that can be asked knows these tokens, and one that they may be of cannot be asked.",
+      meaning: "No environment that can be asked knows these tokens; one that they may be of cannot be asked.",
       advice:
         "Name the gateway and a key of each environment that the app has builds for (APNS_SANDBOX_ENDPOINT_OVERRIDE, "
         + "sandboxEndpoint of the app), or let the app register again with its environment."),

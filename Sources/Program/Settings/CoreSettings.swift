@@ -267,14 +267,17 @@ extension Setting {
     "true: the sandbox, for devices registered without an environment.")
   package static let gateway = Setting(
     "APNS_ENDPOINT_OVERRIDE", in: .apns, as: .url,
-    "another gateway for both environments: `https://host[:port]`",
+    """
+    another gateway for both environments: `https://host[:port]`. Without the next one it \
+    [answers for one environment](jobs.md#environments) only.
+    """,
     example: "https://127.0.0.1:2197",
     "Another gateway, for example apns-simulator.")
   package static let sandboxGateway = Setting(
     "APNS_SANDBOX_ENDPOINT_OVERRIDE", in: .apns, as: .url,
-    "another gateway for the sandbox alone",
+    "another gateway for the sandbox; the same one if it answers for both environments",
     example: "https://127.0.0.1:2199",
-    "Another gateway for the sandbox alone.")
+    "Another gateway for the sandbox, or the same one.")
   package static let broadcastGateway = Setting(
     "APNS_BROADCAST_ENDPOINT_OVERRIDE", in: .apns, as: .url,
     """
