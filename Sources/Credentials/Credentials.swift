@@ -96,7 +96,7 @@ public final class Credentials {
     var found = Credentials.verified(kind, name, try await stored(kind, name), digest: digest)
     if found == nil, kind == .user, Username(name).hasOtherForms {
       found = try await find(kind, digest: digest)
-      if found?.name.utf8.elementsEqual(name.utf8) == false { found = nil }
+      if found?.name.hasSameBytes(as: name) == false { found = nil }
     }
     return found?.isEnabled == true ? found : nil
   }

@@ -9,12 +9,22 @@ public struct ExactText: Sendable, Hashable {
     self.text = text
   }
 
-  public static func == (left: ExactText, right: ExactText) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+  public static func == (left: ExactText, right: ExactText) -> Bool { left.text.hasSameBytes(as: right.text) }
 
   public func hash(into hasher: inout Hasher) {
     text.utf8.span.withUnsafeBufferPointer { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     // No text contains this byte.
     hasher.combine(0xFF as UInt8)
+  }
+}
+
+extension String {
+  /// Whether both texts are the same to Redis.
+  public func hasSameBytes(as other: String) -> Bool {
+    // As buffers, because the iterator of a view costs many times as much for each byte.
+    utf8.span.withUnsafeBufferPointer { bytes in
+      other.utf8.span.withUnsafeBufferPointer { bytes.count == $0.count && bytes.elementsEqual($0) }
+    }
   }
 }
 

@@ -83,7 +83,7 @@ public struct DeviceMetadata: Sendable, Equatable {
     case (.username, .string):
       let name = try reader.readString()
       username = Username(name)
-      if !username.text.utf8.elementsEqual(name.utf8) { storedName = ExactText(name) }
+      if !username.text.hasSameBytes(as: name) { storedName = ExactText(name) }
     case (.platform, .string): platform = Platform(rawValue: try reader.readString()) ?? .ios
     case (.bundleId, .string): bundleID = try reader.readString()
     case (.environment, .string): environment = PushEnvironment(named: try reader.readString())
